@@ -104,6 +104,7 @@ export interface FleetSetTemplate {
 
 export type FleetSetSpec = FleetSetFields & { readonly template: FleetSetTemplate };
 export type StageSpec = NonNullable<NonNullable<FleetSetFields["rollout"]>["stages"]>[number];
+export type VerifySpec = NonNullable<NonNullable<FleetSetFields["rollout"]>["verify"]>;
 export type SetOverride = NonNullable<FleetSetFields["overrides"]>[number];
 
 export type StageState =

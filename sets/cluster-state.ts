@@ -27,10 +27,14 @@ export type ClusterStateName =
   | "Pending"
   | "Updating"
   | "Settling"
+  | "Verifying"
   | "Done"
   | "Failed"
   | "TimedOut"
   | "Diverged";
+
+/** States of a cluster that has begun and is not done. It holds a slot of its stage. */
+export const movingStates: readonly ClusterStateName[] = ["Updating", "Settling", "Verifying"];
 
 /** Reason of a pending cluster on which another set has to be done first. */
 export const waitsForSet = "WaitsForSet";

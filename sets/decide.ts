@@ -334,6 +334,9 @@ class Look {
       removals,
       ...(plan.isAcceptanceOver ? { dropsAcceptance: true } : {}),
       nextLook: times.length === 0 ? undefined : times.reduce((a, b) => Math.min(a, b)),
+      verifications: found.stages.flatMap(({ members }) =>
+        members.flatMap(({ verification }) => verification ?? []),
+      ),
     };
   }
 }

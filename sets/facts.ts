@@ -1,6 +1,7 @@
 import type { ClusterProfile } from "../api/cluster-profile.ts";
 import type { Component, ComponentKey } from "../api/component.ts";
 import type { FleetSet, FleetSetStatus, StageSpec } from "../api/fleet-set.ts";
+import type { Answers, Verification } from "./check-answer.ts";
 import type { ClusterState } from "./cluster-state.ts";
 import type { DesiredSpec, RevisionContent } from "./desired-spec.ts";
 import type { RecordEntry } from "./record-entry.ts";
@@ -61,6 +62,8 @@ export interface SetFacts {
   readonly digest?: string;
   /** Absent: this process has not looked at the set before. */
   readonly history?: History;
+  /** What clusters answered to the checks of the set. Absent: nobody asks them, and none is verified. */
+  readonly answers?: Answers;
 }
 
 /** A selected cluster in its stage. */
@@ -73,6 +76,8 @@ export interface Member {
   readonly desired: DesiredSpec;
   /** Its state by that revision. */
   readonly state: ClusterState;
+  /** What is to be asked about it; absent: nothing. */
+  readonly verification?: Verification;
 }
 
 /** A stage with its clusters. */
@@ -122,6 +127,8 @@ export interface Decision {
   readonly nextLook: number | undefined;
   /** What the next decision has to know. Absent: as before. */
   readonly history?: History;
+  /** What is to be asked until the next decision; empty: nothing. */
+  readonly verifications?: readonly Verification[];
 }
 
 /** Entries for the record of a revision. When they are written, the deeds on the set are told and go. */

@@ -12,6 +12,7 @@ import { isPaused, resumedAtOf } from "./set-status.ts";
 import { skipOf } from "./skips.ts";
 import { type Candidate, stageOf, stagesOf, unmatchedStage } from "./stages.ts";
 import { standingOf } from "./standing.ts";
+import { verificationOf, verifiedState, verifyOf } from "./verify.ts";
 
 const usualDeadlineMs = 900_000;
 
@@ -32,6 +33,7 @@ export function stagesWith(
 ): readonly Stage[] {
   const { spec } = facts.set;
   const judge = judgeOf(facts, judgement);
+  const verified = verifierOf(facts, judgement);
   // Of several for a cluster the oldest one counts: the last of a key is kept.
   const byAge = facts.children.toSorted(byText(ageOf)).toReversed();
   const children = new Map(byAge.map((child) => [clusterKeyOf(child), child]));
@@ -46,10 +48,33 @@ export function stagesWith(
       exclusionOf(facts.set, { cluster, profile }, stage) ??
       skipOf(facts.set, judgement.revision.name, { key, stage: name });
     const list = members.get(name) ?? [];
-    list.push(judge(member, excluded));
+    list.push(verified(judge(member, excluded), name));
     members.set(name, list);
   }
   return stagesOf(spec.rollout ?? {}, members);
+}
+
+/** Returns a function that judges clusters that are ready by the checks of their stage. */
+function verifierOf(
+  { set, answers }: SetFacts,
+  judgement: Judgement,
+): (member: Member, stage: string) => Member {
+  const { revision, now, ignoresOrder } = judgement;
+  const { updateRevision, stages = [] } = set.status ?? {};
+  const isComplete = revision.completedNumber === revision.number;
+  return (member, stage) => {
+    const verify = verifyOf(set, stage);
+    if (verify === undefined || answers === undefined || ignoresOrder === true) return member;
+    const known = updateRevision === revision.name ? stages : [];
+    const before = known.find(({ name }) => name === stage);
+    // What a complete revision has passed is not asked again.
+    if (isComplete && before?.doneAt === undefined) return member;
+    const { deadlineMs } = deadlineTimes(set, now);
+    const context = { verify, before, answers, now, deadlineMs, isPaused: isPaused(set) };
+    const verification = verificationOf(member, context);
+    if (verification === undefined) return member;
+    return { ...member, state: verifiedState(member, context), verification };
+  };
 }
 
 /** Sorts the components for one cluster, as their controller does: one that it refused comes last. */

@@ -43,6 +43,7 @@ const notableStates: readonly ClusterStateName[] = [
   "Blocked",
   "Diverged",
   "Unreachable",
+  "Verifying",
 ];
 
 /** True when the spec or an annotation pauses the set. */
@@ -162,6 +163,7 @@ function summaryOf({ stages, stamps }: RolloutReport): Summary {
     pending: Math.max(0, count("Pending") - stamps.length),
     updating: count("Updating") + stamps.length,
     settling: count("Settling"),
+    ...(count("Verifying") === 0 ? {} : { verifying: count("Verifying") }),
     done: count("Done"),
     failed: count("Failed") + count("TimedOut"),
     unreachable: count("Unreachable"),

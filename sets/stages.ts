@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import type { ClusterProfile } from "../api/cluster-profile.ts";
 import type { Component } from "../api/component.ts";
 import { type FleetSetSpec, setLabels, type StageSpec } from "../api/fleet-set.ts";
-import { type ClusterState, isReadyWith, waitsForSet } from "./cluster-state.ts";
+import { type ClusterState, isReadyWith, movingStates, waitsForSet } from "./cluster-state.ts";
 import type { Member, Revision, SelectedCluster, Stage, Stamp } from "./facts.ts";
 import { matchesProfile } from "./select-clusters.ts";
 
@@ -57,7 +57,7 @@ export function isToBegin({ name, reason }: ClusterState): boolean {
 
 /** Number of members that are changing now. Each holds a slot of its stage. Spec: sets.md R5. */
 export function countInFlight(members: readonly Member[]): number {
-  return members.filter(({ state: { name } }) => name === "Updating" || name === "Settling").length;
+  return members.filter(({ state: { name } }) => movingStates.includes(name)).length;
 }
 
 /**

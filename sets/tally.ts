@@ -3,6 +3,7 @@ import {
   type ClusterState,
   type ClusterStateName,
   isThrough,
+  movingStates,
   waitsForSet,
 } from "./cluster-state.ts";
 import { timeOf, updatedAtOf } from "./component-said.ts";
@@ -87,13 +88,13 @@ export function tallyOf({ spec, members }: Stage, context: TallyContext): Tally 
 }
 
 function isUnfinished(state: ClusterState): boolean {
-  const open: readonly ClusterStateName[] = ["Pending", "Updating", "Settling"];
+  const open: readonly ClusterStateName[] = ["Pending", ...movingStates];
   return open.includes(state.name);
 }
 
 function isRelapsed({ child, state }: Member, { before, now }: TallyContext): boolean {
   if (before?.doneAt === undefined || child === undefined) return false;
-  const isChanging = state.name === "Updating" || state.name === "Settling";
+  const isChanging = movingStates.includes(state.name);
   return isChanging && updatedAtOf(child, now) <= timeOf(before.doneAt, now);
 }
 

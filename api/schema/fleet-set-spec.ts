@@ -1,9 +1,10 @@
 import type { FromSchema } from "json-schema-to-ts";
 
 import type { Exact } from "./component-spec.ts";
+import { duration } from "./duration.ts";
 import { int32, rules, text } from "./primitives.ts";
 import { profileSelector } from "./profile-selector.ts";
-import { duration, rollout } from "./rollout-spec.ts";
+import { rollout } from "./rollout-spec.ts";
 
 const clusterSelector = {
   type: "object",

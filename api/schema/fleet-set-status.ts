@@ -10,6 +10,7 @@ const clusterCounts = {
     pending: count("Clusters that have not started."),
     updating: count("Clusters that have the new revision and are not ready yet."),
     settling: count("Clusters that are ready, but not for minReadySeconds yet."),
+    verifying: count("Clusters that are ready and whose checks are being asked."),
     done: count("Clusters that have the new revision and are ready."),
     failed: count("Clusters that cannot become ready, or were not ready in time."),
     unreachable: count("Clusters that do not answer."),

@@ -1,9 +1,7 @@
+import { duration } from "./duration.ts";
 import { flag, int32, intOrString, rules, text } from "./primitives.ts";
 import { profileSelector } from "./profile-selector.ts";
-
-/** A duration of Go: hours, minutes and seconds. */
-export const duration = (description: string) =>
-  ({ type: "string", pattern: "^([0-9]+(h|m|s))+$", maxLength: 32, description }) as const;
+import { verify } from "./verify-spec.ts";
 
 /** A whole number, or a percentage of the clusters of a stage. */
 const share = (description: string, minimum: 0 | 1) =>
@@ -76,6 +74,7 @@ const stage = {
         approval: flag("Whether somebody has to approve, after the soak."),
       },
     },
+    verify: { ...verify, description: `${verify.description} In place of rollout.verify.` },
   },
 } as const;
 
@@ -116,6 +115,7 @@ export const rollout = {
       },
     },
     windows,
+    verify,
     minReadySeconds: {
       ...int32,
       minimum: 0,

@@ -8,11 +8,13 @@ import {
   setLabels,
   steering,
 } from "../../api/fleet-set.ts";
+import type { CheckAnswer, Reply, Verification } from "../../sets/check-answer.ts";
 import { decide } from "../../sets/decide.ts";
 import { DesiredSpecs } from "../../sets/desired-spec.ts";
 import type { Decision, Obstacle, Revision, Selection, SetFacts } from "../../sets/facts.ts";
 import { withEntries } from "../../sets/record-entry.ts";
 import type { History } from "../../sets/standing.ts";
+import { checksOf } from "../../sets/verify.ts";
 import { contentAnnotation } from "./stamped-content.ts";
 import { type Fate, says, statusAfter } from "./status-after.ts";
 
@@ -43,6 +45,9 @@ export class SetWorld {
   writes = 0;
   /** What the process that decides has seen. */
   history: History = beginning;
+  /** What a cluster answers to a check of the set now; undefined: nothing yet. Absent: nobody asks. */
+  reply: ((cluster: string, check: string) => Reply | undefined) | undefined;
+  #answers = new Map<string, { stamp: string; checks: Map<string, CheckAnswer> }>();
 
   constructor(rollout: Partial<Rollout>, clusters: readonly SimulatedCluster[]) {
     this.clusters = new Map(clusters.map((cluster) => [cluster.name, cluster]));
@@ -80,7 +85,14 @@ export class SetWorld {
       available: this.available,
       ...(this.digest === undefined ? {} : { digest: this.digest }),
       history: this.history,
+      ...(this.reply === undefined ? {} : { answers: this.#answers }),
     });
+  }
+
+  /** Another process decides from now on. */
+  lead(): void {
+    this.history = { since: this.now, clusters: new Map() };
+    this.#answers = new Map();
   }
 
   decide(): Decision {
@@ -94,6 +106,7 @@ export class SetWorld {
       this.set = { ...this.set, status: decision.status };
     }
     this.history = decision.history ?? this.history;
+    this.#ask(decision.verifications ?? []);
     this.#record(decision);
     if (decision.mark !== undefined) this.#mark(decision.mark);
     for (const { cluster, revision, stage } of decision.stamps.slice(0, limit)) {
@@ -157,6 +170,24 @@ export class SetWorld {
         spec?.version ?? "",
       ]),
     );
+  }
+
+  #ask(verifications: readonly Verification[]): void {
+    const before = this.#answers;
+    this.#answers = new Map();
+    for (const { cluster, stamp, spec } of verifications) {
+      const known = before.get(cluster);
+      const checks = known?.stamp === stamp ? known.checks : new Map<string, CheckAnswer>();
+      for (const { name } of checksOf(spec)) {
+        const reply = this.reply?.(cluster.slice("fleet/".length), name);
+        const last = checks.get(name);
+        if (reply === undefined) continue;
+        const since = last?.kind === reply.kind ? last.since : this.now;
+        const badAt = reply.kind === "bad" ? this.now : last?.badAt;
+        checks.set(name, { ...reply, since, at: this.now, ...(badAt !== undefined && { badAt }) });
+      }
+      this.#answers.set(cluster, { stamp, checks });
+    }
   }
 
   #annotate(key: string, name: string, value: string | undefined): void {

@@ -9,7 +9,7 @@ const stagesPath = below(rolloutPath, "stages");
 
 /**
  * The right `approve`, for a change that lets clusters pass the stages of a set more easily: an approval, a part of a soak or of the time that a cluster has to be
- * ready, a stage or clusters are taken off the path, or clusters of no stage come onto it. Limits, windows and deadlines are no gates: each approval and soak holds
+ * ready, a stage or clusters are taken off the path, clusters of no stage come onto it, or clusters are asked something else before they are done. Limits, windows and deadlines are no gates: each approval and soak holds
  * with any of them. Between two rollouts it is needed too, because the gates could be taken off before the revision is written. Spec: sets.md R9.
  */
 export function rightsToLoosen(change: SetChange): readonly NeededRight[] {
@@ -24,6 +24,17 @@ export function rightsToLoosen(change: SetChange): readonly NeededRight[] {
     ...loosenedRollout(was, rollout),
     ...(stages.length > old.length && unmatchedOf(was) !== "Last" ? [stagesPath] : []),
     ...old.flatMap(([stage], index) => loosenedStage(stage, stages[index]?.[0] ?? {}, index)),
+    ...old.flatMap(([stage], index) => {
+      const own = stages[index]?.[0] ?? {};
+      // That of the rollout is told by its own path.
+      const isOwn = stage["verify"] !== undefined || own["verify"] !== undefined;
+      const path = isOwn ? below(stagesPath, index, "verify") : below(rolloutPath, "verify");
+      const isChanged = isLessAsked(
+        stage["verify"] ?? was["verify"],
+        own["verify"] ?? rollout["verify"],
+      );
+      return isChanged ? [path] : [];
+    }),
   ];
   return [...new Set(loosened)].map((path) => rightToApprove(change, path));
 }
@@ -36,7 +47,13 @@ function loosenedRollout(was: Fields, rollout: Fields): readonly string[] {
   return [
     ...(isUnmatched ? [below(rolloutPath, "unmatched")] : []),
     ...(isReadySooner ? [below(rolloutPath, "minReadySeconds")] : []),
+    ...(isLessAsked(was["verify"], rollout["verify"]) ? [below(rolloutPath, "verify")] : []),
   ];
+}
+
+/** Whether clusters may be asked less: each change of what is asked can be that. */
+function isLessAsked(was: unknown, now: unknown): boolean {
+  return was !== undefined && !isSameJson(was, now);
 }
 
 function unmatchedOf(rollout: Fields): string {

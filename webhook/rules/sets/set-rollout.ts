@@ -61,7 +61,8 @@ export const durations: SetCheck = ({ spec }) => {
   ];
 };
 
-function durationProblems(text: string | undefined, path: string): readonly Problem[] {
+/** The problem of a duration that is none, or that is longer than a year. */
+export function durationProblems(text: string | undefined, path: string): readonly Problem[] {
   if (text === undefined) return [];
   const ms = goDurationMs(text);
   const message = `must be a duration such as 1h30m, at most 8760h (is ${quoteValue(text)})`;

@@ -95,9 +95,13 @@ export const setClusterStates: SetWords<ClusterStateName> = {
   Pending: ["The cluster does not have the newest revision yet.", wait],
   Updating: ["The cluster was given the newest revision and is not ready with it yet.", wait],
   Settling: ["The cluster is ready, but not for `minReadySeconds` yet.", wait],
+  Verifying: [
+    "The cluster is ready, and the checks of `rollout.verify` are asked; the message says which one is not answered well yet. It holds its slot.",
+    wait,
+  ],
   Done: ["The cluster has the newest revision and is ready.", nothing],
   Failed: [
-    "The component says that it cannot become ready by itself. Counts against `maxFailures`.",
+    "The component says that it cannot become ready by itself, or a check of `rollout.verify` failed. Counts against `maxFailures`.",
     "kubectl knfleet diagnose.",
   ],
   TimedOut: [

@@ -124,7 +124,13 @@ describe("a plain editor may", () => {
 describe("each field by which a revision comes sooner to a cluster, or to one more", () => {
   const windows = [{ cron: "0 2 * * *", duration: "1h" }];
   const gated = { ...main, before: { approval: true, windows } };
-  const strict = { stages: [canary, gated], unmatched: "Refuse", windows, minReadySeconds: 600 };
+  const strict = {
+    verify: { workloads: { within: "3m" } },
+    stages: [canary, gated],
+    unmatched: "Refuse",
+    windows,
+    minReadySeconds: 600,
+  };
   const before = { ...goodSpec, clusters, adoption: "Never", rollout: strict };
   const looser = (change: object) => ({ rollout: { ...strict, ...change } });
   const first = (change: object) => looser({ stages: [{ ...canary, ...change }, gated] });
@@ -162,6 +168,13 @@ describe("each field by which a revision comes sooner to a cluster, or to one mo
       "rollout.minReadySeconds",
       "spec.rollout.minReadySeconds",
       looser({ minReadySeconds: undefined }),
+    ],
+    ["rollout.verify", "spec.rollout.verify", looser({ verify: undefined })],
+    ["rollout.verify", "spec.rollout.verify", looser({ verify: { workloads: { within: "9m" } } })],
+    [
+      "rollout.stages[].verify",
+      `${stagesPath}[0].verify`,
+      first({ verify: { workloads: { maxNewlyBroken: 9 } } }),
     ],
   ];
   /** A new revision meets every gate; a limit, a window or a deadline opens none. */

@@ -57,6 +57,7 @@ function specsOf(disturb: Disturb, needed: readonly string[]): fc.Arbitrary<unkn
     );
   const texts = fc.dictionary(word, disturb(word), { maxKeys: 3 });
   const nonEmpty = word.filter((text) => text !== "");
+  const short = nonEmpty.filter((text) => text.length <= 63);
   const selector = {
     matchLabels: texts,
     matchExpressions: list(
@@ -85,14 +86,29 @@ function specsOf(disturb: Disturb, needed: readonly string[]): fc.Arbitrary<unkn
       .map((all) => all.join(" ")),
   );
   const windows = list(some({ cron, duration, timeZone: zone }, ["cron", "duration"]));
+  const service = some({ namespace: short, name: short }, ["namespace", "name"]);
+  const prometheus = some({ service, query: nonEmpty, min: fc.integer(), max: fc.integer() }, [
+    "service",
+    "query",
+  ]);
+  const check = some(
+    {
+      name: fc.constantFrom("rate", "workloads", "-"),
+      prometheus,
+      for: duration,
+      interval: fc.oneof(duration, fc.constant("1s")),
+    },
+    ["name", "prometheus"],
+  );
+  const verify = some({ workloads: some({ within: duration }), checks: list(check) });
   const stage = {
+    verify,
     name: fc.constantFrom("canary", "unmatched", "-", "a-before", "rest"),
     selector: some(selector),
     decisionGroup: fc.constantFrom("a", "b"),
     before: some({ windows, approval: fc.boolean() }),
     after: some({ soak: duration }),
   };
-  const short = nonEmpty.filter((text) => text.length <= 63);
   const override = {
     name: fc.constantFrom("eu", "us", "gold"),
     selector: some(selector),
@@ -120,6 +136,7 @@ function specsOf(disturb: Disturb, needed: readonly string[]): fc.Arbitrary<unkn
         stages: list(some(stage, ["name"])),
         order: fc.constantFrom("Hashed", "Name", "Label:a b", "Label:wave"),
         windows,
+        verify,
         progressDeadline: fc.oneof(duration, fc.constant("None")),
       }),
       whenUnselected: some({ policy: fc.constantFrom("Orphan", "Delete"), after: duration }),

@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import { setRules, setWarnings } from "../../../../webhook/rules/sets/set-rules.ts";
 import { linesOf } from "../../component-stage.ts";
 import { goodSpec, prodProfile, reviewSet, type SetStage, writtenSet } from "./set-stage.ts";
+import { verifyCases } from "./verify-cases.ts";
 
 const clusters = (changes: object) => ({ clusters: { from: "Selector", ...changes } });
 const stages = (...list: readonly object[]) => ({ rollout: { stages: list } });
@@ -18,6 +19,7 @@ const registry = (image: string) => template({ registry: { default: image } });
 const known = "$(cluster.name), $(cluster.namespace)";
 
 const wrong: readonly (readonly [rule: string, spec: object, line: string])[] = [
+  ...verifyCases,
   ["shape", { clusters: { from: 1 } }, "422 spec.clusters.from: must be string"],
   ["shape", clusters({ selector: { matchLabels: { a: 1 } } }), "must be string"],
   ["shape", { template: [] }, "422 spec.template: must be object"],

@@ -1,0 +1,184 @@
+import type { FleetSet, StageStatus, VerifySpec } from "../api/fleet-set.ts";
+import type { Answers, CheckAnswer, Verification } from "./check-answer.ts";
+import type { ClusterState } from "./cluster-state.ts";
+import { timeOf, updatedAtOf } from "./component-said.ts";
+import type { Member } from "./facts.ts";
+import { durationOf } from "./limits.ts";
+import { stampOf } from "./standing.ts";
+
+/** Name of the check of the users' workloads. Another check cannot have it, because the webhook refuses that. */
+export const workloadsCheck = "workloads";
+
+/** Reasons of a cluster that failed by a check. */
+export const checkReasons = { workloads: "WorkloadsBroken", check: "CheckFailed" } as const;
+
+const usual = { withinMs: 180_000, intervalMs: 30_000 };
+/** Ms between two questions of one check at the least. */
+export const leastIntervalMs = 10_000;
+/** What a controller breaks, it breaks within this time of its start. */
+const settleMs = 30_000;
+/** After a check has failed the rollout, it has to be good for so long. */
+const mendedMs = 300_000;
+
+/** One question of a `verify`. */
+export interface Check {
+  readonly name: string;
+  /** How long the answer has to be good. */
+  readonly forMs: number;
+  /** How long the answer may be bad. */
+  readonly withinMs: number;
+  readonly intervalMs: number;
+  readonly reason: (typeof checkReasons)[keyof typeof checkReasons];
+  readonly ask: NonNullable<VerifySpec["checks"]>[number] | NonNullable<VerifySpec["workloads"]>;
+}
+
+/** The questions of a `verify`, each with its times. */
+export function checksOf({ workloads, checks = [] }: VerifySpec): readonly Check[] {
+  const own: readonly Check[] =
+    workloads === undefined
+      ? []
+      : [
+          {
+            name: workloadsCheck,
+            forMs: 0,
+            withinMs: durationOf(workloads.within, usual.withinMs),
+            intervalMs: usual.intervalMs,
+            reason: checkReasons.workloads,
+            ask: workloads,
+          },
+        ];
+  const others = checks.map((ask): Check => ({
+    name: ask.name,
+    forMs: durationOf(ask.for, 0),
+    withinMs: 0,
+    intervalMs: Math.max(leastIntervalMs, durationOf(ask.interval, usual.intervalMs)),
+    reason: checkReasons.check,
+    ask,
+  }));
+  return [...own, ...others];
+}
+
+/** `verify` of a stage; undefined when nothing is asked there. */
+export function verifyOf({ spec }: FleetSet, stage: string): VerifySpec | undefined {
+  const { stages = [], verify } = spec.rollout ?? {};
+  const found = stages.find(({ name }) => name === stage)?.verify ?? verify;
+  return found === undefined || checksOf(found).length === 0 ? undefined : found;
+}
+
+/** What the state of a verified cluster follows from, besides its answers. */
+export interface VerifyContext {
+  readonly verify: VerifySpec;
+  /** What the status says about the stage in this rollout. */
+  readonly before: Pick<StageStatus, "state" | "doneAt"> | undefined;
+  readonly answers: Answers;
+  readonly now: number;
+  readonly deadlineMs: number | undefined;
+  readonly isPaused: boolean;
+}
+
+type ReadyMember = Pick<Member, "key" | "child" | "state">;
+
+/**
+ * What is to be asked about a cluster that is ready with the revision; undefined: nothing. A cluster of a passed stage is asked nothing more, but for one that joined after it.
+ */
+export function verificationOf(
+  { key, child, state }: ReadyMember,
+  { verify, before, now }: VerifyContext,
+): Verification | undefined {
+  if (child === undefined || state.name !== "Done") return undefined;
+  const since = updatedAtOf(child, now);
+  if (before?.state === "Passed" && wasVerified(since, before, now)) return undefined;
+  return { cluster: key, stamp: stampOf(child), since, spec: verify };
+}
+
+/** The state of a cluster that is ready with the revision, by what its checks say: Done, Verifying, or Failed. Pure. Spec: verify.md 2. */
+export function verifiedState(member: ReadyMember, context: VerifyContext): ClusterState {
+  const verification = verificationOf(member, context);
+  if (verification === undefined || member.child === undefined) return member.state;
+  const { before, now, answers } = context;
+  const { stamp, since, spec } = verification;
+  const known = answers.get(member.key);
+  const checks = known?.stamp === stamp ? known.checks : undefined;
+  const again = {
+    isAgain: wasVerified(since, before, now),
+    isHalted: before?.state === "Halted",
+  };
+  const outcomes = checksOf(spec).map((check) =>
+    outcomeOf(check, checks?.get(check.name), { ...context, ...again, since }),
+  );
+  const failed = outcomes.find(({ kind }) => kind === "failed");
+  if (failed !== undefined) {
+    const { reason, message } = failed;
+    return { name: "Failed", reason, message, ...untilOf(outcomes) };
+  }
+  const open = outcomes.find(({ kind }) => kind === "open");
+  if (open === undefined) return { ...member.state, ...untilOf(outcomes) };
+  return { name: "Verifying", reason: "Verifying", message: open.message, ...untilOf(outcomes) };
+}
+
+/** Whether a cluster was verified before the stage was done: the status keeps that time, also for the next process. */
+function wasVerified(stampedAt: number, before: VerifyContext["before"], now: number): boolean {
+  return before?.doneAt !== undefined && stampedAt <= timeOf(before.doneAt, now);
+}
+
+interface CheckOutcome {
+  readonly kind: "passed" | "open" | "failed";
+  readonly reason: string;
+  readonly message: string;
+  /** When time alone changes it, in ms since the epoch. */
+  readonly until?: number;
+}
+
+interface Asked extends Pick<VerifyContext, "now" | "deadlineMs" | "isPaused"> {
+  /** When the cluster got the revision. */
+  readonly since: number;
+  /** It was verified before: only a bad answer changes that. */
+  readonly isAgain: boolean;
+  /** The stage is halted, perhaps by this check: only a good answer ends that. */
+  readonly isHalted: boolean;
+}
+
+function outcomeOf(check: Check, answer: CheckAnswer | undefined, asked: Asked): CheckOutcome {
+  const { now, isAgain, isHalted } = asked;
+  const { name, reason, forMs, withinMs } = check;
+  const outcome = (
+    kind: CheckOutcome["kind"],
+    message: string,
+    until = Infinity,
+  ): CheckOutcome => ({
+    kind: kind === "open" && isAgain ? "passed" : kind,
+    reason,
+    message: `Check ${name}: ${message}`,
+    ...(until > now && Number.isFinite(until) && { until }),
+  });
+  // Until `until`, and without end in a halt, which only a good answer ends.
+  const unlessOver = (message: string, until?: number): CheckOutcome =>
+    outcome(isHalted || (until !== undefined && now >= until) ? "failed" : "open", message, until);
+  if (answer === undefined) return unlessOver("it is being asked");
+  if (answer.kind === "bad") return unlessOver(answer.message, answer.since + withinMs);
+  if (answer.kind === "unasked") {
+    return unlessOver(`it could not be asked: ${answer.message}`, deadlineOf(check, asked));
+  }
+  const tooShort = "it is good for too short a time yet";
+  const mendedAt = answer.badAt === undefined ? 0 : answer.since + mendedMs;
+  if (isHalted && now < mendedAt) return outcome("failed", tooShort, mendedAt);
+  const until = Math.max(answer.since + forMs, earliestAt(check, answer, asked));
+  return outcome(now >= until ? "passed" : "open", tooShort, until);
+}
+
+/** The first good answer of the workloads may be older than what the new controllers do. */
+function earliestAt({ name, withinMs }: Check, answer: CheckAnswer, { isAgain }: Asked): number {
+  if (isAgain || name !== workloadsCheck) return answer.since;
+  return answer.since + Math.min(settleMs, withinMs);
+}
+
+/** Until when a check may go without an answer. A pause and a rollout without a deadline wait for ever; a soak does not fail for a cluster that cannot be asked. */
+function deadlineOf({ forMs }: Check, { since, deadlineMs, isPaused, isAgain }: Asked): number {
+  if (deadlineMs === undefined || isPaused || isAgain) return Number.POSITIVE_INFINITY;
+  return since + deadlineMs + forMs;
+}
+
+function untilOf(outcomes: readonly CheckOutcome[]): Pick<ClusterState, "until"> {
+  const times = outcomes.flatMap(({ until }) => until ?? []);
+  return times.length === 0 ? {} : { until: Math.min(...times) };
+}

@@ -1,0 +1,226 @@
+import { describe, expect, test } from "vitest";
+
+import type { VerifySpec } from "../../api/fleet-set.ts";
+import { checksOf, verifyOf } from "../../sets/verify.ts";
+import { ring, SetWorld, stageOfRing } from "./set-world.ts";
+
+const stages = [stageOfRing("canary", { after: { soak: "10m" } }), stageOfRing("rest")];
+const workloads: VerifySpec = { workloads: { maxNewlyBroken: 0, within: "3m" } };
+const errorRate = {
+  name: "error-rate",
+  noData: "Fail",
+  prometheus: {
+    service: { namespace: "monitoring", name: "prometheus", port: 9090, scheme: "http" },
+    query: "up",
+    max: 1,
+  },
+} as const;
+
+const good = { kind: "good", message: "" } as const;
+const bad = { kind: "bad", message: "Service shop/cart broke" } as const;
+const unasked = { kind: "unasked", message: "no answer" } as const;
+
+/** A set with one canary and one further cluster that has completed 1.22.0 and gets 1.23.0. */
+function upgrading(verify: VerifySpec, rollout: object = {}): SetWorld {
+  const world = new SetWorld({ stages, verify, ...rollout }, [
+    ...ring("canary", 1),
+    ...ring("rest", 1),
+  ]);
+  world.reply = () => good;
+  world.run(["Complete"]);
+  world.edit({ template: { spec: { version: "1.23.0" } } });
+  world.settle();
+  // The canary is ready with the revision.
+  world.pass(10_000);
+  return world;
+}
+
+/** State and message of the canary, and the state of its stage. */
+function canaryOf(world: SetWorld): string {
+  world.settle();
+  const { stages: known = [], notable = [], clusters = {} } = world.set.status ?? {};
+  const [one] = notable.filter(({ cluster }) => cluster === "fleet/canary-1");
+  const state = one === undefined ? "Done" : `${one.state} ${one.reason}: ${one.message}`;
+  return `${known[0]?.state} | ${state} | verifying ${clusters["verifying"] ?? 0}`;
+}
+
+/** Lets time pass in rounds of ten seconds. */
+function passes(world: SetWorld, ms: number): void {
+  for (let left = ms; left > 0; left -= 10_000) {
+    world.settle();
+    world.pass(Math.min(left, 10_000));
+  }
+}
+
+describe("a cluster that is ready is done when its checks are answered well", () => {
+  test("the workloads, half a minute after they were first found well", () => {
+    const world = upgrading(workloads);
+    expect(canaryOf(world)).toMatch(/^Rolling \| Verifying Verifying: Check workloads: it is /);
+    passes(world, 20_000);
+    expect(canaryOf(world)).toContain("good for too short a time yet");
+    passes(world, 20_000);
+    expect(canaryOf(world)).toBe("Soaking | Done | verifying 0");
+  });
+
+  test("another check, when the answer was good for as long as it says", () => {
+    const world = upgrading({ checks: [{ ...errorRate, for: "5m" }] });
+    passes(world, 290_000);
+    expect(canaryOf(world)).toContain("Verifying");
+    passes(world, 20_000);
+    expect(canaryOf(world)).toBe("Soaking | Done | verifying 0");
+  });
+
+  test("and while they are asked it holds its slot", () => {
+    const world = upgrading(workloads, {
+      stages: [stageOfRing("canary", { maxConcurrency: 1 }), stageOfRing("rest")],
+    });
+    expect(world.set.status?.stages?.[0]).toMatchObject({ state: "Rolling", updating: 1 });
+    expect(world.versions()).toEqual({ "canary-1": "1.23.0", "rest-1": "1.22.0" });
+  });
+
+  test("a check of the stage stands in place of that of the rollout", () => {
+    const { set } = upgrading(workloads, {
+      stages: [stageOfRing("canary", { verify: { checks: [errorRate] } }), stageOfRing("rest")],
+    });
+    const names = (stage: string) => checksOf(verifyOf(set, stage) ?? {}).map(({ name }) => name);
+    expect([names("canary"), names("rest")]).toEqual([["error-rate"], ["workloads"]]);
+  });
+
+  test("nothing is asked where nothing is to be asked", () => {
+    const { set } = upgrading({});
+    expect(verifyOf(set, "canary")).toBeUndefined();
+    const world = upgrading({});
+    expect(canaryOf(world)).toBe("Soaking | Done | verifying 0");
+  });
+});
+
+describe("a check that fails halts the rollout at the canary", () => {
+  test("workloads that stay broken for as long as they may be", () => {
+    const world = upgrading(workloads);
+    world.reply = () => bad;
+    passes(world, 170_000);
+    expect(canaryOf(world)).toBe(
+      "Rolling | Verifying Verifying: Check workloads: Service shop/cart broke | verifying 1",
+    );
+    passes(world, 20_000);
+    expect(canaryOf(world)).toBe(
+      "Halted | Failed WorkloadsBroken: Check workloads: Service shop/cart broke | verifying 0",
+    );
+    passes(world, 3_600_000);
+    expect(world.versions()).toEqual({ "canary-1": "1.23.0", "rest-1": "1.22.0" });
+  });
+
+  test("workloads that are well again in time halt nothing", () => {
+    const world = upgrading(workloads);
+    world.reply = () => bad;
+    passes(world, 100_000);
+    world.reply = () => good;
+    passes(world, 60_000);
+    expect(canaryOf(world)).toBe("Soaking | Done | verifying 0");
+  });
+
+  test("another check at its first bad answer", () => {
+    const world = upgrading({ checks: [{ ...errorRate, for: "5m" }] });
+    passes(world, 60_000);
+    world.reply = () => bad;
+    passes(world, 10_000);
+    expect(canaryOf(world)).toBe(
+      "Halted | Failed CheckFailed: Check error-rate: Service shop/cart broke | verifying 0",
+    );
+  });
+
+  test("a check that cannot be asked, at the deadline", () => {
+    const world = upgrading(workloads, { progressDeadline: "10m" });
+    world.reply = () => unasked;
+    passes(world, 580_000);
+    expect(canaryOf(world)).toContain(
+      "Verifying Verifying: Check workloads: it could not be asked",
+    );
+    passes(world, 20_000);
+    expect(canaryOf(world)).toBe(
+      "Halted | Failed WorkloadsBroken: Check workloads: it could not be asked: no answer | verifying 0",
+    );
+  });
+
+  test("with onFailure Rollback the canary goes back, and is not verified on that way", () => {
+    const world = upgrading({ checks: [errorRate] }, { onFailure: "Rollback" });
+    world.reply = () => bad;
+    world.run(["RolledBack"]);
+    expect(world.versions()).toEqual({ "canary-1": "1.22.0", "rest-1": "1.22.0" });
+    expect(world.set.status?.notable ?? []).toEqual([]);
+  });
+
+  test("in the soak, too", () => {
+    const world = upgrading({ checks: [errorRate] });
+    passes(world, 120_000);
+    expect(canaryOf(world)).toBe("Soaking | Done | verifying 0");
+    world.reply = () => bad;
+    passes(world, 20_000);
+    expect(canaryOf(world)).toContain("Halted | Failed CheckFailed");
+  });
+
+  test("the halt ends when the answer was good for five minutes", () => {
+    const world = upgrading({ checks: [errorRate] });
+    world.reply = () => bad;
+    passes(world, 20_000);
+    expect(canaryOf(world)).toContain("Halted");
+    world.reply = () => good;
+    passes(world, 280_000);
+    expect(canaryOf(world)).not.toContain("Soaking");
+    passes(world, 60_000);
+    expect(canaryOf(world)).toBe("Soaking | Done | verifying 0");
+  });
+});
+
+test("another process that leads ends no halt before it was answered", () => {
+  const world = upgrading({ checks: [errorRate] });
+  world.reply = () => bad;
+  passes(world, 20_000);
+  world.lead();
+  for (const reply of [undefined, unasked]) {
+    world.reply = () => reply;
+    passes(world, 60_000);
+    expect(canaryOf(world)).toContain("Halted | Failed CheckFailed: Check error-rate: it ");
+  }
+});
+
+describe("what was verified stays so", () => {
+  test("another process asks again, and its first looks do not begin the soak anew", () => {
+    const world = upgrading(workloads);
+    passes(world, 60_000);
+    const before = world.set.status?.stages?.[0]?.doneAt;
+    world.lead();
+    world.reply = () => undefined;
+    passes(world, 60_000);
+    expect(canaryOf(world)).toBe("Soaking | Done | verifying 0");
+    expect(world.set.status?.stages?.[0]?.doneAt).toBe(before);
+    world.reply = () => unasked;
+    passes(world, 60_000);
+    expect(canaryOf(world)).toBe("Soaking | Done | verifying 0");
+  });
+
+  test("clusters of a passed stage are not asked any more", () => {
+    const world = upgrading(workloads);
+    world.run(["Complete"]);
+    world.reply = () => bad;
+    expect(world.settle().verifications).toEqual([]);
+    passes(world, 600_000);
+    expect(world.set.status?.rollout?.phase).toBe("Complete");
+  });
+
+  test("a cluster that joins a passed stage is verified, too", () => {
+    const world = upgrading(workloads);
+    world.run(["Complete"]);
+    world.clusters.set("canary-2", {
+      name: "canary-2",
+      labels: { ring: "canary" },
+      fate: () => "ready",
+    });
+    world.settle();
+    world.pass(10_000);
+    expect(world.settle().verifications).toMatchObject([{ cluster: "fleet/canary-2" }]);
+    expect(world.set.status?.clusters?.["verifying"]).toBe(1);
+    passes(world, 60_000);
+    expect(world.settle().status.clusters).toMatchObject({ done: 3 });
+  });
+});
