@@ -26,7 +26,7 @@ export interface ServedPartsOptions {
   readonly hub: Pick<KubeClient, "list" | "watch">;
   /** Namespace of the Leases, in which clusters are claimed where there are several shards. */
   readonly leaseNamespace: string;
-  readonly spokes: Pick<Spokes, "disconnect">;
+  readonly spokes: Pick<Spokes, "acquire" | "release" | "disconnect">;
   /** Absent: every component may use every ClusterProfile. */
   readonly references?: References;
   readonly releases: Releases;
@@ -206,7 +206,11 @@ export class ServedParts implements PartWork, AsyncDisposable {
   #startFleetWork(signal: AbortSignal): void {
     const { sets, discovery } = this.#options;
     const deps = { ...this.#options, ...this.of("fleet") };
-    if (sets) this.#sets = new FleetSets(deps, signal);
+    const onUnused = (ref: ClusterProfileRef): void => {
+      // The components of another shard are installed by another process.
+      if (!this.#served.has(this.#shardOf(ref))) this.#options.spokes.release(ref);
+    };
+    if (sets) this.#sets = new FleetSets({ ...deps, onUnused }, signal);
     if (discovery === undefined) return;
     const isUsed = (profile: string): boolean => this.#options.components.isUsed(profile);
     this.#discovery = new Discovery({ ...deps, ...discovery, isUsed }, signal);

@@ -26,9 +26,10 @@ const controllerRooms: Readonly<Record<string, readonly string[]>> = {
   apply: ["observe", "target", "queue"],
   guard: ["apply", "target", "queue"],
   reconcile: ["guard", "apply", "observe", "target", "metrics", "queue"],
+  verify: ["apply", "target", "queue"],
   uninstall: ["reconcile", "guard", "apply", "observe", "target", "queue"],
   pull: ["uninstall", "reconcile", "observe", "queue"],
-  sets: ["queue"],
+  sets: ["verify", "queue"],
   discovery: ["queue"],
 };
 

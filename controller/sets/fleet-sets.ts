@@ -2,10 +2,11 @@ import { isServerFailure } from "../../access/kube/api-error.ts";
 import type { KubeClient } from "../../access/kube/kube-client.ts";
 import { LinePace } from "../../access/log.ts";
 import type { References } from "../../access/providers/references.ts";
+import type { Spokes } from "../../access/spokes/spokes.ts";
 import type { Clock } from "../../access/time/clock.ts";
 import { Follower } from "../../access/time/deadline.ts";
 import type { ClusterProfile } from "../../api/cluster-profile.ts";
-import type { Component } from "../../api/component.ts";
+import type { ClusterProfileRef, Component } from "../../api/component.ts";
 import { isSameJson } from "../../api/fields.ts";
 import { type FleetSet, fleetSetKinds } from "../../api/fleet-set.ts";
 import { contentOf } from "../../render/content.ts";
@@ -20,6 +21,7 @@ import type { EventRecorder, NewEvent } from "../events.ts";
 import type { Log } from "../log.ts";
 import type { Next } from "../queue/delays.ts";
 import { WorkQueue } from "../queue/queue.ts";
+import { Verifications } from "../verify/verifications.ts";
 import { isChildOf } from "./child-object.ts";
 import type { PlacementSource } from "./find-selection.ts";
 import { gatherFacts } from "./gather-facts.ts";
@@ -55,6 +57,10 @@ export interface FleetSetsOptions {
   readonly clock: Clock;
   readonly random: () => number;
   readonly log: Log;
+  /** For the checks of rollouts. */
+  readonly spokes: Pick<Spokes, "acquire">;
+  /** Called when the checks of a rollout need the connection to a cluster no more. */
+  readonly onUnused: (profile: ClusterProfileRef) => void;
 }
 
 /** A set is looked at, and its status written, once in this time at most. Spec: sets.md R14. */
@@ -80,6 +86,7 @@ export class FleetSets implements AsyncDisposable {
   readonly #histories = new Map<string, History>();
   readonly #lines: LinePace;
   readonly #digests: SetDigests;
+  readonly #verifications: Verifications;
   #isStarted = false;
 
   constructor(options: FleetSetsOptions, signal: AbortSignal) {
@@ -88,6 +95,7 @@ export class FleetSets implements AsyncDisposable {
     const { releases, rendering } = options;
     const { environment } = rendering;
     this.#digests = new SetDigests(releases, environment);
+    this.#verifications = new Verifications({ ...options, onAnswer: (key) => this.#wake([key]) });
     const stopped = new Follower(signal, this.#stop.signal).signal;
     const handlers = {
       onSet: this.#setChanged.bind(this),
@@ -119,6 +127,7 @@ export class FleetSets implements AsyncDisposable {
       onNotTaken: (set, notTaken) =>
         this.#notTakenOf(setKeyOf(set)).remember(set, notTaken, clock.now()),
       onSeen: (set, history) => void this.#histories.set(setKeyOf(set), history),
+      onVerifications: (set, wanted) => this.#verifications.ask(setKeyOf(set), wanted),
     };
     this.#queue = new WorkQueue({
       work: (key, ended) => this.#look(key, ended),
@@ -166,6 +175,7 @@ export class FleetSets implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#stop.abort(new DOMException("The sets are not looked at any more", "AbortError"));
     this.#caches[Symbol.dispose]();
+    this.#verifications[Symbol.dispose]();
     await this.#queue[Symbol.asyncDispose]();
   }
 
@@ -317,7 +327,7 @@ export class FleetSets implements AsyncDisposable {
       clusters: new Map(),
     };
     this.#histories.set(key, history);
-    return { ...facts, history };
+    return { ...facts, history, answers: this.#verifications.answersOf(key) };
   }
 
   #notTakenOf(key: string): NotTakenMemory {
@@ -337,5 +347,6 @@ export class FleetSets implements AsyncDisposable {
     this.#notTaken.delete(key);
     this.#histories.delete(key);
     this.#written.delete(key);
+    this.#verifications.ask(key, []);
   }
 }

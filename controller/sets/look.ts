@@ -1,6 +1,7 @@
 import { WriteRefusedError } from "../../access/http/write-permit.ts";
 import type { Clock } from "../../access/time/clock.ts";
 import type { FleetSet, FleetSetStatus } from "../../api/fleet-set.ts";
+import type { Verification } from "../../sets/check-answer.ts";
 import { decide } from "../../sets/decide.ts";
 import type { Decision, SetFacts, Stamp } from "../../sets/facts.ts";
 import type { History } from "../../sets/standing.ts";
@@ -27,6 +28,8 @@ export interface LookDeps {
   readonly onNotTaken: (set: FleetSet, notTaken: NotTaken) => void;
   /** What the next look has to know of this one. */
   readonly onSeen: (set: FleetSet, history: History) => void;
+  /** What is to be asked about the clusters of the set from now on. */
+  readonly onVerifications: (set: FleetSet, verifications: readonly Verification[]) => void;
 }
 
 /** Each mark leads to another decision at once; more in a row than this would be a decision that never ends. */
@@ -140,6 +143,7 @@ async function write(
   signal: AbortSignal,
 ): Promise<Next> {
   if (decision.history !== undefined) deps.onSeen(facts.set, decision.history);
+  deps.onVerifications(facts.set, decision.verifications ?? []);
   const drops = decision.dropsAcceptance === true;
   const set = drops ? await deps.sets.dropAcceptance(facts.set, signal) : facts.set;
   await tell(set, decision.status, deps, signal);

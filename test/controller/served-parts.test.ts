@@ -37,7 +37,11 @@ function partsIn({ clock, log = silentLog, ...around }: Surroundings): ServedPar
       signal,
     ),
     dispatcher: { serve: ignore, leave, spokeChanged: ignore },
-    spokes: { disconnect },
+    spokes: {
+      disconnect,
+      acquire: () => Promise.reject(new Error("nobody asks")),
+      release: ignore,
+    },
     leaseNamespace: "knfleet-system",
     shards: 1,
     sets: false,

@@ -69,6 +69,8 @@ function lead(hub: SetHub, placements: Promise<void>): void {
       random: () => 0.5,
       releases: emptyReleases(),
       rendering: {},
+      spokes: { acquire: () => Promise.reject(new Error("nobody asks")) },
+      onUnused: () => undefined,
       maxSetsPerNamespace: 100,
       log: silentLog,
     },

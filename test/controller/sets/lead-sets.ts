@@ -33,6 +33,7 @@ export function leadSetsOn(
     clock = hub.clock,
     events = { record: async () => undefined },
     releases = emptyReleases(() => hub.available),
+    spokes = { acquire: () => Promise.reject(new Error("nobody asks")) },
   }: Partial<FleetSetsOptions> = {},
   requests: SetHub["client"] = hub.client,
 ): LedSets & AsyncDisposable {
@@ -89,6 +90,8 @@ export function leadSetsOn(
       references,
       releases,
       rendering: {},
+      spokes,
+      onUnused: () => undefined,
       clock,
       random: () => 0.5,
       log,

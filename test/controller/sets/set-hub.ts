@@ -203,6 +203,7 @@ export class SetHub {
         setOf: (one) => this.facts(one)?.set,
         onNotTaken: (set, notTaken) => this.memory.remember(set, notTaken, clock.now()),
         onSeen: () => undefined,
+        onVerifications: () => undefined,
       },
       new AbortController().signal,
     );

@@ -1,0 +1,109 @@
+import { ApiError } from "../../access/kube/api-error.ts";
+import type { KubeClient } from "../../access/kube/kube-client.ts";
+import { missingRightIn } from "../../access/kube/missing-right.ts";
+import type { ResourceType } from "../../api/resources.ts";
+import { knownResource } from "../../api/resources.ts";
+import {
+  isUserKind,
+  sourceLabel,
+  userGroups,
+  type UserWorkload,
+  userWorkloadOf,
+  userWorkloadPart,
+} from "../../installation/user-workloads.ts";
+import { kindsOfGroup } from "../apply/served-kinds.ts";
+
+/** The workloads of a cluster, and what could not be read of them. */
+export interface WorkloadReading {
+  readonly workloads: readonly UserWorkload[];
+  /** A sentence for each kind that could not be listed; empty: all were. */
+  readonly unread: readonly string[];
+}
+
+type Client = Pick<KubeClient, "list" | "request">;
+
+const definitions = knownResource("apiextensions.k8s.io/v1", "CustomResourceDefinition");
+// Far above what the users of a cluster have. Security: T-54.
+const mostOfKind = 50_000;
+// Groups of sources that are not Knative's own.
+const mostGroups = 20;
+
+/**
+ * Reads the objects by which the users of a cluster use Knative, without those that another object controls: one list for each kind that is served, in pages. Rejects with the error of
+ * the connection and the reason of the signal; a kind that may not be listed is in `unread`. Spec: verify.md 1.
+ */
+export async function readUserWorkloads(
+  client: Client,
+  signal: AbortSignal,
+): Promise<WorkloadReading> {
+  const sources = await sourceNames(client, signal);
+  const kinds = await servedUserKinds(sources.names, client, signal);
+  const readings = await Promise.all(kinds.map((kind) => readKind(kind, client, signal)));
+  return {
+    workloads: readings.flatMap(({ workloads }) => workloads),
+    unread: [...sources.unread, ...readings.flatMap(({ unread }) => unread)].toSorted(),
+  };
+}
+
+/** The CRDs of event sources, as `plural.group`. */
+async function sourceNames(
+  client: Client,
+  signal: AbortSignal,
+): Promise<{ readonly names: ReadonlySet<string>; readonly unread: readonly string[] }> {
+  const ref = { resource: definitions, labelSelector: sourceLabel };
+  try {
+    const { items } = await client.list(ref, { metadataOnly: true }, signal);
+    return { names: new Set(items.map(({ metadata }) => metadata.name)), unread: [] };
+  } catch (error) {
+    return { names: new Set(), unread: [unreadSentence(definitions, error)] };
+  }
+}
+
+async function servedUserKinds(
+  sources: ReadonlySet<string>,
+  client: Client,
+  signal: AbortSignal,
+): Promise<readonly ResourceType[]> {
+  const others = [...sources].map((name) => name.slice(name.indexOf(".") + 1));
+  const groups = [...new Set([...userGroups, ...others.toSorted()])];
+  const served = await Promise.all(
+    groups
+      .slice(0, userGroups.length + mostGroups)
+      .map((group) => kindsOfGroup(client, group, signal)),
+  );
+  return served.flat().filter((kind) => isUserKind(kind, sources));
+}
+
+async function readKind(
+  resource: ResourceType,
+  client: Client,
+  signal: AbortSignal,
+): Promise<WorkloadReading> {
+  const onCount = (objects: number): void => {
+    if (objects > mostOfKind) throw new TooMany(resource);
+  };
+  try {
+    const options = { keep: userWorkloadPart, onCount };
+    const { items } = await client.list({ resource }, options, signal);
+    return { workloads: items.flatMap((item) => userWorkloadOf(item) ?? []), unread: [] };
+  } catch (error) {
+    return { workloads: [], unread: [unreadSentence(resource, error)] };
+  }
+}
+
+class TooMany extends Error {
+  override readonly name = "TooMany";
+
+  constructor({ plural }: ResourceType) {
+    super(`There are more than ${mostOfKind} ${plural}`);
+  }
+}
+
+/** Why a kind could not be listed. Throws what is no answer about the kind. */
+function unreadSentence({ plural }: ResourceType, error: unknown): string {
+  if (error instanceof TooMany) return error.message;
+  if (!(error instanceof ApiError) || error.status === 401) throw error;
+  const right = error.status === 403 ? missingRightIn(error.message) : undefined;
+  if (right !== undefined) return `The controller lacks ${right}`;
+  return `Listing ${plural} was answered ${error.status}`;
+}

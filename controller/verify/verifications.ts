@@ -1,0 +1,137 @@
+import type { KubeClient } from "../../access/kube/kube-client.ts";
+import type { Spokes } from "../../access/spokes/spokes.ts";
+import { type Clock, delay } from "../../access/time/clock.ts";
+import { Deadline } from "../../access/time/deadline.ts";
+import { Semaphore } from "../../access/time/semaphore.ts";
+import type { ClusterProfileRef } from "../../api/component.ts";
+import type { Answers, CheckAnswer, Reply, Verification } from "../../sets/check-answer.ts";
+import { type Check, checksOf } from "../../sets/verify.ts";
+import type { Log } from "../log.ts";
+import { ask } from "./ask.ts";
+
+export interface VerificationsOptions {
+  readonly spokes: Pick<Spokes, "acquire">;
+  /** Called when a cluster is not asked any more. */
+  readonly onUnused: (profile: ClusterProfileRef) => void;
+  /** An answer has changed about a cluster of a set, by `setKeyOf`. */
+  readonly onAnswer: (set: string) => void;
+  readonly clock: Clock;
+  /** 0 to 1, for the jitter of the intervals. */
+  readonly random: () => number;
+  readonly log: Log;
+}
+
+/** What a set asks about one cluster, while it is asked. */
+interface Asking {
+  readonly verification: Verification;
+  readonly checks: Map<string, CheckAnswer>;
+  readonly stop: AbortController;
+}
+
+const asksAtOnce = 8;
+const limitMs = 20_000;
+
+/**
+ * Asks clusters what the sets of a fleet want to know of them, each check at its interval, and keeps the answers in memory. Ends with the process that rolls sets out: the next one asks
+ * again. Spec: verify.md 2.
+ */
+export class Verifications implements Disposable {
+  readonly #options: VerificationsOptions;
+  readonly #places = new Semaphore(asksAtOnce);
+  /** By the key of the set, and then by `namespace/name` of the ClusterProfile. */
+  readonly #bySet = new Map<string, Map<string, Asking>>();
+
+  constructor(options: VerificationsOptions) {
+    this.#options = options;
+  }
+
+  /** The answers that a set has. */
+  answersOf(set: string): Answers {
+    const asked = [...(this.#bySet.get(set) ?? [])];
+    return new Map(
+      asked.map(([cluster, { verification, checks }]) => [
+        cluster,
+        { stamp: verification.stamp, checks },
+      ]),
+    );
+  }
+
+  /** Asks exactly this about the clusters of a set from now on. What is asked already goes on. */
+  ask(set: string, verifications: readonly Verification[]): void {
+    const before = this.#bySet.get(set) ?? new Map<string, Asking>();
+    const now = new Map<string, Asking>();
+    for (const verification of verifications) {
+      const known = before.get(verification.cluster);
+      const isSame = known !== undefined && isSameQuestion(known.verification, verification);
+      now.set(verification.cluster, isSame ? known : this.#begin(set, verification));
+    }
+    for (const [cluster, asking] of before) {
+      if (now.get(cluster) === asking) continue;
+      asking.stop.abort(new DOMException("The cluster is not asked any more", "AbortError"));
+      if (!now.has(cluster)) this.#options.onUnused(refOf(cluster));
+    }
+    if (now.size === 0) this.#bySet.delete(set);
+    else this.#bySet.set(set, now);
+  }
+
+  [Symbol.dispose](): void {
+    for (const set of this.#bySet.keys()) this.ask(set, []);
+  }
+
+  #begin(set: string, verification: Verification): Asking {
+    const asking = { verification, checks: new Map(), stop: new AbortController() };
+    for (const check of checksOf(verification.spec)) void this.#keepAsking(set, asking, check);
+    return asking;
+  }
+
+  /** Never rejects. */
+  async #keepAsking(set: string, asking: Asking, check: Check): Promise<void> {
+    const { clock, random, log } = this.#options;
+    const { signal } = asking.stop;
+    try {
+      while (!signal.aborted) {
+        const reply = await this.#ask(asking.verification, check, signal);
+        if (this.#note(asking, check, reply)) this.#options.onAnswer(set);
+        await delay(clock, check.intervalMs * (0.9 + 0.2 * random()), signal);
+      }
+    } catch (err) {
+      if (signal.aborted) return;
+      log.error({ set, check: check.name, err }, "A check of a rollout has a bug");
+    }
+  }
+
+  async #ask(verification: Verification, check: Check, signal: AbortSignal): Promise<Reply> {
+    const { spokes, clock } = this.#options;
+    using _place = await this.#places.enter(signal);
+    using limit = new Deadline(clock, limitMs, signal);
+    const clientOf = async (): Promise<KubeClient> =>
+      (await spokes.acquire(refOf(verification.cluster), limit.signal)).client;
+    try {
+      return await ask(check, verification, clientOf, limit.signal);
+    } catch (error) {
+      signal.throwIfAborted();
+      if (!limit.signal.aborted) throw error;
+      return { kind: "unasked", message: `the cluster did not answer within ${limitMs / 1_000} s` };
+    }
+  }
+
+  /** Keeps an answer. Returns whether it says something else than the last one. */
+  #note({ checks }: Asking, { name }: Check, { kind, message }: Reply): boolean {
+    const at = this.#options.clock.date().getTime();
+    const before = checks.get(name);
+    const isSame = before?.kind === kind;
+    const badAt = kind === "bad" ? at : before?.badAt;
+    const since = isSame ? before.since : at;
+    checks.set(name, { kind, message, at, since, ...(badAt !== undefined && { badAt }) });
+    return !isSame || before.message !== message;
+  }
+}
+
+function isSameQuestion(one: Verification, other: Verification): boolean {
+  return one.stamp === other.stamp && JSON.stringify(one.spec) === JSON.stringify(other.spec);
+}
+
+function refOf(cluster: string): ClusterProfileRef {
+  const [namespace = "", name = ""] = cluster.split("/");
+  return { namespace, name };
+}

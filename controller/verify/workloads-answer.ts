@@ -1,0 +1,34 @@
+import { globMatches } from "../../api/cluster-profile.ts";
+import type { VerifySpec } from "../../api/fleet-set.ts";
+import { nameFirst } from "../../api/kubernetes.ts";
+import { isNewlyBroken, type UserWorkload } from "../../installation/user-workloads.ts";
+import type { Reply } from "../../sets/check-answer.ts";
+import { matchesLabels } from "../../sets/select-clusters.ts";
+
+const mostNamed = 3;
+
+/** The answer about the workloads of a cluster: good unless more of them broke since `since` than may. */
+export function workloadsAnswer(
+  workloads: readonly UserWorkload[],
+  { maxNewlyBroken, ignore = {} }: NonNullable<VerifySpec["workloads"]>,
+  since: number,
+): Reply {
+  const { namespaces = [], selector } = ignore;
+  const counted = workloads.filter(
+    ({ namespace, labels }) =>
+      !namespaces.some((pattern) => globMatches(pattern, namespace)) &&
+      (selector === undefined || !matchesLabels(selector, labels)),
+  );
+  const broken = counted.filter((one) => isNewlyBroken(one, since));
+  if (broken.length <= maxNewlyBroken) return { kind: "good", message: "" };
+  const names = broken.map(workloadText).toSorted();
+  const may = maxNewlyBroken === 0 ? "" : `, maxNewlyBroken is ${maxNewlyBroken}`;
+  const message = `${broken.length} of ${counted.length} broke since the cluster got the revision${may}: ${nameFirst(names, mostNamed)}`;
+  return { kind: "bad", message };
+}
+
+/** `Service shop/cart (RevisionFailed)`. */
+function workloadText({ kind, namespace, name, reason, isObserved }: UserWorkload): string {
+  const why = isObserved ? reason : "its change is not taken up";
+  return `${kind} ${namespace}/${name}${why === "" ? "" : ` (${why})`}`;
+}

@@ -1,0 +1,138 @@
+import { expect, onTestFinished, test } from "vitest";
+
+import type { KubeClient } from "../../../access/kube/kube-client.ts";
+import type { SpokeConnection } from "../../../access/spokes/spokes.ts";
+import { abortable } from "../../../access/time/deadline.ts";
+import type { ClusterProfileRef } from "../../../api/component.ts";
+import { FleetError } from "../../../api/errors.ts";
+import { Verifications } from "../../../controller/verify/verifications.ts";
+import type { Verification } from "../../../sets/check-answer.ts";
+import { bareClient } from "../../support/bare-client.ts";
+import { FakeClock } from "../../support/fake-clock.ts";
+import { silentLog } from "../../support/silent-log.ts";
+
+const service = {
+  namespace: "monitoring",
+  name: "prometheus",
+  port: 9090,
+  scheme: "http",
+} as const;
+const spec = {
+  checks: [
+    {
+      name: "rate",
+      noData: "Fail",
+      interval: "30s",
+      prometheus: { service, query: "x", max: 1 },
+    },
+  ],
+} as const;
+
+function about(cluster: string, stamp = "12:00:00"): Verification {
+  return { cluster: `fleet/${cluster}`, stamp, since: 0, spec };
+}
+
+type Request = KubeClient["request"];
+
+/** Verifications over clusters that answer so, and what is told of them. */
+function asking(request: Request) {
+  const clock = new FakeClock();
+  const told: string[] = [];
+  const unused: string[] = [];
+  let asked = 0;
+  const acquire = async ({ name }: ClusterProfileRef): Promise<SpokeConnection> => {
+    asked += 1;
+    if (name === "away") throw new FleetError("SpokeUnreachable", "fleet/away does not answer");
+    const profile = { namespace: "fleet", name, uid: name };
+    const { signal } = new AbortController();
+    return { client: bareClient({ request }), profile, provider: "", fingerprint: "", signal };
+  };
+  const verifications = new Verifications({
+    spokes: { acquire },
+    clock,
+    random: () => 0.5,
+    log: silentLog,
+    onAnswer: (set) => told.push(set),
+    onUnused: ({ name }) => unused.push(name),
+  });
+  onTestFinished(() => verifications[Symbol.dispose]());
+  const answerOf = (cluster: string) =>
+    verifications.answersOf("set").get(`fleet/${cluster}`)?.checks.get("rate");
+  return { clock, told, unused, verifications, answerOf, asked: () => asked };
+}
+
+function value(text: string): unknown {
+  return { status: "success", data: { resultType: "scalar", result: [0, text] } };
+}
+
+test("a cluster is asked at once and then at its interval, and only another answer is told", async () => {
+  let answer = "0";
+  const { clock, told, verifications, answerOf, asked } = asking(async () => value(answer));
+  verifications.ask("set", [about("a")]);
+  await clock.advance(1_000);
+  expect(answerOf("a")).toMatchObject({ kind: "good", message: "" });
+  const since = answerOf("a")?.since;
+  await clock.advance(90_000);
+  expect([asked(), told]).toEqual([4, ["set"]]);
+  expect(answerOf("a")?.since).toBe(since);
+  answer = "2";
+  await clock.advance(30_000);
+  expect(answerOf("a")).toMatchObject({ kind: "bad", message: "the query gives 2, more than 1" });
+  answer = "0";
+  await clock.advance(30_000);
+  expect(answerOf("a")).toMatchObject({ kind: "good" });
+  expect(answerOf("a")?.badAt).toBeGreaterThan(since ?? 0);
+  expect(told).toEqual(["set", "set", "set"]);
+});
+
+test("asking the same goes on, another stamp begins anew, and what is not wanted ends", async () => {
+  const { clock, unused, verifications, answerOf, asked } = asking(async () => value("0"));
+  verifications.ask("set", [about("a"), about("b")]);
+  await clock.advance(1_000);
+  verifications.ask("set", [about("a"), about("b", "13:00:00")]);
+  expect(answerOf("a")).toBeDefined();
+  expect(answerOf("b")).toBeUndefined();
+  await clock.advance(1_000);
+  expect([answerOf("b")?.kind, asked()]).toEqual(["good", 3]);
+  expect(unused).toEqual([]);
+  verifications.ask("set", [about("b", "13:00:00")]);
+  expect(unused).toEqual(["a"]);
+  verifications[Symbol.dispose]();
+  await clock.advance(600_000);
+  expect([asked(), unused]).toEqual([3, ["a", "b"]]);
+});
+
+test("a cluster that cannot be reached, or that never answers, is no good answer", async () => {
+  const { clock, verifications, answerOf } = asking((_method, _path, _body, signal) =>
+    abortable(new Promise<never>(() => undefined), signal),
+  );
+  verifications.ask("set", [about("away"), about("silent")]);
+  await clock.advance(21_000);
+  expect(answerOf("away")).toMatchObject({
+    kind: "unasked",
+    message: "fleet/away does not answer",
+  });
+  expect(answerOf("silent")).toMatchObject({
+    kind: "unasked",
+    message: "the cluster did not answer within 20 s",
+  });
+});
+
+test("eight clusters are asked at the same time, and no more", async () => {
+  let open = 0;
+  let most = 0;
+  const clock = new FakeClock();
+  const { clock: time, verifications } = asking(async () => {
+    most = Math.max(most, (open += 1));
+    await clock.advance(1);
+    open -= 1;
+    return value("0");
+  });
+  verifications.ask(
+    "set",
+    Array.from({ length: 40 }, (_, at) => about(`c${at}`)),
+  );
+  await time.advance(5_000);
+  expect(most).toBe(8);
+  expect(verifications.answersOf("set").size).toBe(40);
+});
