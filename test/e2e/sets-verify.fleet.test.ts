@@ -1,0 +1,140 @@
+import { afterEach, expect, test } from "vitest";
+
+import { recordAt, listAt } from "../../api/fields.ts";
+import { setLabels } from "../../api/fleet-set.ts";
+import { keyOf, type KubeObject, type Manifest } from "../../api/kubernetes.ts";
+import { definitionOf } from "../controller/hand-made-installation.ts";
+import type { Cluster } from "../fleet/fleet.ts";
+import { conditionOf, valueAt } from "../fleet/json-record.ts";
+import { waitFor } from "../fleet/wait-for.ts";
+import {
+  childrenOf,
+  clustersOf,
+  eventsOf,
+  phase,
+  removeSet,
+  setKey,
+  setOf,
+  useSetScene,
+  versionsOf,
+  versionTemplate,
+} from "./set-scene.ts";
+
+const scene = useSetScene();
+const group = "eventing.knative.dev";
+const trigger = {
+  apiVersion: `${group}/v1`,
+  kind: "Trigger",
+  metadata: { namespace: "shop", name: "orders" },
+  spec: { broker: "default" },
+};
+const anybody = {
+  kind: "Group",
+  name: "system:authenticated",
+  apiGroup: "rbac.authorization.k8s.io",
+};
+const verify = { workloads: { within: "5s" } };
+
+afterEach(async () => removeSet(scene().hub, "verified"), 240_000);
+
+/** The kind Trigger, with a status of its own. */
+function triggerDefinition(): Manifest {
+  const definition = definitionOf(group, "v1", { Trigger: "triggers" });
+  const versions = listAt(recordAt(definition, "spec"), "versions").map((one) => ({
+    ...recordAt(one),
+    subresources: { status: {} },
+  }));
+  return { ...definition, spec: { ...recordAt(definition, "spec"), versions } };
+}
+
+/** What a team has on a spoke: a Trigger that is as its controller said. */
+async function useKnative({ admin }: Cluster): Promise<void> {
+  await admin.apply({ apiVersion: "v1", kind: "Namespace", metadata: { name: "shop" } });
+  const definition = await admin.apply(triggerDefinition());
+  await waitFor("the kind Trigger", async () => {
+    return conditionOf(await admin.get(keyOf(definition)), "Established")?.status === "True";
+  });
+  await waitFor("a Trigger", () => admin.apply(trigger).catch(() => undefined));
+  await saysReady(admin, "True");
+}
+
+async function saysReady(admin: Cluster["admin"], status: string): Promise<void> {
+  const stored = await admin.get(keyOf(trigger));
+  const lastTransitionTime = new Date().toISOString().replace(/\.\d+Z$/, "Z");
+  const ready = { type: "Ready", status, reason: "BrokerGone", lastTransitionTime };
+  const said = { observedGeneration: stored?.metadata.generation, conditions: [ready] };
+  await admin.patch(keyOf(trigger), { status: said }, { subresource: "status" });
+}
+
+async function mayListTriggers({ admin }: Cluster): Promise<void> {
+  const name = "team-triggers";
+  const rbac = "rbac.authorization.k8s.io";
+  const rules = [{ apiGroups: [group], resources: ["*"], verbs: ["list"] }];
+  await admin.apply({ apiVersion: `${rbac}/v1`, kind: "ClusterRole", metadata: { name }, rules });
+  const roleRef = { apiGroup: rbac, kind: "ClusterRole", name };
+  const binding = { kind: "ClusterRoleBinding", metadata: { name }, roleRef, subjects: [anybody] };
+  await admin.apply({ apiVersion: `${rbac}/v1`, ...binding });
+}
+
+/** What the status of the set says of the canary. */
+function notable(set: KubeObject | undefined): unknown {
+  return valueAt(set, "status", "notable", 0);
+}
+
+// More than 15 s: a check is asked each half a minute, and a right that is missing is noticed by the next question.
+test("an upgrade after which a Trigger of a team is broken is halted at the canary", async () => {
+  const { hub, fleet, profiles } = scene();
+  const [canary] = profiles;
+  if (canary === undefined) throw new Error("There are three spokes");
+  for (const spoke of fleet.spokes) await useKnative(spoke);
+  for (const spoke of fleet.spokes.slice(1)) await mayListTriggers(spoke);
+  const { rollout } = setOf("verified", {}).spec;
+  await hub.admin.create(
+    setOf("verified", {
+      ...versionTemplate("1.22"),
+      rollout: { ...rollout, progressDeadline: "10m", verify },
+    }),
+  );
+
+  // What may not be read is never good.
+  const asked = await clustersOf(hub, "verified", { verifying: 1, done: 0 });
+  const lacking = await waitFor("the missing right", async () => {
+    const set = await hub.admin.get(setKey("verified"));
+    const { message } = recordAt(notable(set));
+    return String(message).includes("could not be asked") && String(message);
+  });
+  expect(notable(asked)).toMatchObject({ state: "Verifying", reason: "Verifying" });
+  expect(lacking).toContain(`lacks the right to list triggers.${group}`);
+  await mayListTriggers(fleet.spoke(0));
+  await phase(hub, "verified", "Complete");
+
+  await hub.admin.patch(setKey("verified"), { spec: versionTemplate("1.23") });
+  const stamped = async (): Promise<boolean> => {
+    const set = await hub.admin.get(setKey("verified"));
+    const child = (await childrenOf(hub, "verified")).get(canary.name);
+    const revision = child?.metadata.labels?.[setLabels.revision];
+    return (
+      valueAt(child, "spec", "version") === "1.23.0" &&
+      revision === valueAt(set, "status", "updateRevision")
+    );
+  };
+  await waitFor("the canary to be stamped", stamped);
+  await saysReady(fleet.spoke(0).admin, "False");
+  const halted = await phase(hub, "verified", "Halted");
+  expect(notable(halted)).toMatchObject({
+    cluster: `fleet/${canary.name}`,
+    state: "Failed",
+    reason: "WorkloadsBroken",
+    message:
+      "Check workloads: 1 of 1 broke since the cluster got the revision: Trigger shop/orders (BrokerGone)",
+  });
+  expect(await versionsOf(hub, "verified")).toEqual({
+    ...scene().all("1.22.0"),
+    [canary.name]: "1.23.0",
+  });
+  const told = await waitFor("the Event", async () => {
+    const [event] = await eventsOf(hub, "verified", "Halted");
+    return event;
+  });
+  expect(told).toContain("Stage canary halted: 1 cluster failed");
+}, 300_000);
