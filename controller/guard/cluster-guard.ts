@@ -24,8 +24,10 @@ import { SelfQuestion } from "./whoami.ts";
 interface Establishment extends Disposable {
   /** Aborted when a policy or binding changed, and when the guard ends. */
   readonly disturbed: AbortSignal;
-  /** Aborted when a watch of them is interrupted from now on. */
+  /** Aborted when a watch of them was interrupted since the last recheck began. */
   readonly doubted: () => AbortSignal;
+  /** The recheck that begins now answers the interruptions so far. One that comes during it may be a new start of the API server after its answer. */
+  readonly beginRecheck: () => void;
   /** What was proven. */
   readonly proven: Protection;
 }
@@ -186,7 +188,10 @@ export class ClusterGuard {
     let watch: PolicyWatch | undefined;
     let doubt = new AbortController();
     const onInterrupted = (): void => doubt.abort(new DOMException("Interrupted", "AbortError"));
-    const doubted = (): AbortSignal => (doubt = new AbortController()).signal;
+    const doubts = {
+      doubted: (): AbortSignal => doubt.signal,
+      beginRecheck: (): void => void (doubt = new AbortController()),
+    };
     const watchOver = (settled: readonly KubeObject[]): void => {
       const hooks = { onDisturbed, onInterrupted };
       watch ??= new PolicyWatch({ client, clock, hubId, log, ...hooks }, settled);
@@ -218,7 +223,7 @@ export class ClusterGuard {
       this.#wasEnforced = true;
       const proven = enforcedProtection(sharing);
       this.#state.setProtection(proven, { isOpen: true });
-      return { disturbed: disturbed.signal, doubted, proven, [Symbol.dispose]: dispose };
+      return { disturbed: disturbed.signal, ...doubts, proven, [Symbol.dispose]: dispose };
     } catch (error) {
       dispose();
       throw error;
@@ -243,6 +248,7 @@ export class ClusterGuard {
     const { log, hubId } = this.#options;
     try {
       await this.#waitForRecheck(established);
+      established.beginRecheck();
     } catch {
       signal.throwIfAborted();
       // No anchor may be created before the repair.

@@ -66,3 +66,43 @@ test("the proof is repeated half a minute after a watch of the policies was inte
   await clock.advance(minute);
   expect(said.slice(0, 2)).toEqual(["Enforced", "NotEnforced"]);
 });
+
+test("a watch that is interrupted while the proof is repeated lets it be repeated once more", async () => {
+  const cuts: (() => void)[] = [];
+  let during: (() => void) | undefined;
+  let proofs = 0;
+  const { clock, protect } = guardOver({
+    changed: (client, { objects }) => ({
+      watch: async function* watch(ref, options, over) {
+        for (const object of objects.all(ref.resource.kind)) yield { type: "ADDED", object };
+        const { version: resourceVersion } = objects;
+        yield { type: "BOOKMARK", resourceVersion, initialEventsEnd: true };
+        const cut = Promise.withResolvers<undefined>();
+        cuts.push(() => cut.resolve(undefined));
+        over.addEventListener("abort", () => cut.resolve(undefined), { once: true });
+        await cut.promise;
+        over.throwIfAborted();
+        throw apiError(503);
+      },
+      request: async (...args) => {
+        if (args[0] !== "DELETE") return client.request(...args);
+        proofs += 1;
+        during?.();
+        during = undefined;
+        return client.request(...args);
+      },
+    }),
+  });
+  protect("a");
+  during = () => {
+    for (const cut of cuts) cut();
+  };
+  while (proofs === 0) await clock.advance(1_000);
+  await clock.advance(28_000);
+  expect(proofs).toBe(1);
+  await clock.advance(3_000);
+  expect(proofs).toBe(2);
+  // The second one had no interruption.
+  await clock.advance(5 * minute);
+  expect(proofs).toBe(2);
+});

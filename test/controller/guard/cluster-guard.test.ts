@@ -166,6 +166,30 @@ test("a guard is not retired when an installation comes while it asks for anchor
   expect(spoke.policy).not.toBe('""');
 });
 
+test.each(["left alone", "removed"] as const)(
+  "a guard whose next installation is %s before the removal of the last one ends does not start again behind it",
+  async (how) => {
+    const { clock, spoke, guard, component } = await enforcing();
+    spoke.objects.take(1_000, clock);
+    const removals = [guard.retire(component, signal)];
+    // The anchors are listed, and the removal has begun.
+    await clock.advance(1_500);
+    guard.protect(second);
+    expect(guard.isAtWork).toBe(true);
+    if (how === "removed") removals.push(guard.retire(second.component, signal));
+    else guard.stopProtecting(second.component);
+    const { writes } = spoke;
+    await clock.advance(minute);
+    await Promise.all(removals);
+    await clock.advance(minute);
+    expect(guard.isAtWork).toBe(false);
+    expect([spoke.policy, spoke.writes]).toEqual(['""', writes]);
+    const { requests } = spoke.objects;
+    await clock.advance(2 * recheck);
+    expect(spoke.objects.requests).toBe(requests);
+  },
+);
+
 test("a guard that protects nothing any more is told as none, asks nothing, and lets anchors wait for the next one", async () => {
   const { clock, spoke, guard, component } = await enforcing();
   guard.stopProtecting(component);
