@@ -25,7 +25,7 @@ import { changeDelayMs, type Next, notBefore, requestAuditIfDue, timerMs } from 
 import { type QueueObserver, WorkQueue } from "./queue/queue.ts";
 import { WritesBetweenAttempts } from "./reconcile/between-attempts.ts";
 import { refusalOf } from "./reconcile/claims.ts";
-import { attemptCost } from "./reconcile/installation.ts";
+import { attemptCost, type Installation } from "./reconcile/installation.ts";
 import { askedWaitMs } from "./reconcile/outcome.ts";
 import type { ReconcileDeps } from "./reconcile/reconcile-deps.ts";
 
@@ -270,6 +270,7 @@ export class Dispatcher implements AsyncDisposable {
         (writer, either) => deliver({ component, installation, writer }, deps, either),
         signal,
       );
+      installation.hubFailure = undefined;
       // Others may have changed the status during our last write.
       const current = this.#options.components.get(key);
       if (current && hasOtherStatus(current, installation.latest)) this.#add(current);
@@ -280,20 +281,23 @@ export class Dispatcher implements AsyncDisposable {
       // An attempt that comes by time repairs, too.
       return notBefore(next, installation.repairPace.take(clock.now(), 0));
     } catch (error) {
-      return this.#afterFailure(key, error);
+      return this.#afterFailure(key, installation, error);
     } finally {
       this.#addWaiting(component, { before, after: installation.inventory });
     }
   }
 
   /** Handles an error that an attempt threw: a failure of the hub, an interruption, or a bug. Failures of the target are in its outcome. */
-  #afterFailure(key: string, err: unknown): Next {
+  #afterFailure(key: string, installation: Installation, err: unknown): Next {
     const isInterrupted = err instanceof DOMException && err.name === "AbortError";
     // Writes are refused after the leadership is lost, when this process is about to end.
     if (isInterrupted || err instanceof WriteRefusedError) return { kind: "change" };
     if (!isServerFailure(err)) throw err;
     this.#work?.deps.metrics.countHubFailure();
-    this.#options.log.warn({ ...this.#fieldsOf(key), err }, "The hub could not be written");
+    const level = String(err) === installation.hubFailure ? "debug" : "warn";
+    installation.hubFailure = String(err);
+    const fields = { ...this.#fieldsOf(key), err };
+    this.#options.log[level](fields, "The hub could not be written");
     return { kind: "backoff", leastMs: askedWaitMs(err) };
   }
 

@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 
 import { ApiError } from "../access/kube/api-error.ts";
 import type { KubeClient } from "../access/kube/kube-client.ts";
+import { denierIn, isNamespaceLeaving } from "../access/kube/obstacle.ts";
 import type { Clock } from "../access/time/clock.ts";
 import { TokenBucket } from "../access/time/token-bucket.ts";
 import { type Component, componentKinds, operatorApiVersion } from "../api/component.ts";
@@ -67,6 +68,9 @@ export class EventRecorder {
   /** The newest failure of each object that has too many Events, by uid. */
   readonly #withheld = new Map<string, Withheld>();
 
+  /** Events that must not be lost and that the hub refuses, as the log says. */
+  readonly #refused = new Map<string, true>();
+
   constructor(options: EventRecorderOptions) {
     this.#options = options;
   }
@@ -105,16 +109,25 @@ export class EventRecorder {
   #pauseFailures(uid: string): void {
     const onTime = (): void => this.#writeNewest(uid);
     const timer = this.#options.clock.after(failurePaceMs, onTime, "background");
-    remember(this.#withheld, uid, { newest: undefined, timer });
+    const dropped = remember(this.#withheld, uid, { newest: undefined, timer });
+    if (dropped === undefined) return;
+    // Left alone, it would end the wait of a later failure of the object.
+    dropped.timer[Symbol.dispose]();
+    this.#writeLater(dropped.newest);
   }
 
   #writeNewest(uid: string): void {
     const newest = this.#withheld.get(uid)?.newest;
     this.#withheld.delete(uid);
+    if (this.#writeLater(newest)) this.#pauseFailures(uid);
+  }
+
+  /** Writes a failure that waited. False when there is none, or nothing is written any more. */
+  #writeLater(newest: Withheld["newest"]): boolean {
     const { signal = new AbortController().signal } = this.#options;
-    if (newest === undefined || signal.aborted) return;
-    this.#pauseFailures(uid);
+    if (newest === undefined || signal.aborted) return false;
     void this.#tryToWrite(...newest, signal);
+    return true;
   }
 
   /** A newer failure is written. */
@@ -134,18 +147,29 @@ export class EventRecorder {
   }
 
   /**
-   * Writes an Event that must not be lost, also for a component that has too many. Rejects when another try may succeed. Resolves when the hub accepts no Event there: nobody
-   * may write one (403), or the namespace is gone or being deleted (403, 404).
+   * Writes an Event that must not be lost, also for a component that has too many. Rejects when another try may succeed, also where a right or a quota is in the way (403), which somebody
+   * can mend: the log says so once. Resolves where no Event can be any more, with a line in the log: the namespace is gone (404) or being deleted (403).
    */
   async audit(subject: EventSubject, event: NewEvent, signal: AbortSignal): Promise<void> {
+    const { reason } = event;
+    const id = `${subject.metadata.uid} ${reason}`;
     try {
       await this.#write(subject, plainEvent(event), signal);
     } catch (error) {
-      if (!(error instanceof ApiError) || ![403, 404].includes(error.status)) throw error;
-      const { reason } = event;
+      if (!(error instanceof ApiError)) throw error;
       const fields = { ...fieldsOf(subject), err: error, reason };
-      this.#options.log.warn(fields, "The hub takes no Event on an object");
+      const { log } = this.#options;
+      if (error.status === 404 || isOfLeavingNamespace(error)) {
+        log.warn(fields, "An Event is lost, because its namespace is gone or being deleted");
+        return;
+      }
+      if (error.status === 403 && !this.#refused.has(id)) {
+        remember(this.#refused, id, true);
+        log.warn(fields, "The hub refuses an Event that must not be lost; it is tried again");
+      }
+      throw error;
     }
+    this.#refused.delete(id);
   }
 
   async #write(subject: EventSubject, event: NewEvent, signal: AbortSignal): Promise<void> {
@@ -218,6 +242,11 @@ export class EventRecorder {
     remember(this.#counts, name, 1);
     return true;
   }
+}
+
+/** The namespace takes nothing new, because it is being deleted. */
+function isOfLeavingNamespace({ status, message }: ApiError): boolean {
+  return status === 403 && denierIn(message) === undefined && isNamespaceLeaving(message);
 }
 
 /** An Event that can be shown: clusters, plugins and other teams' objects have a say in the texts. */
@@ -319,10 +348,12 @@ function isCombined({ message }: NewEvent): boolean {
   return message.startsWith(combinedPrefix);
 }
 
-/** Sets a value and drops the one that was not used for the longest time. */
-function remember<Value>(map: Map<string, Value>, key: string, value: Value): void {
+/** Sets a value, and drops and returns the one that was not used for the longest time when there are too many. */
+function remember<Value>(map: Map<string, Value>, key: string, value: Value): Value | undefined {
   map.delete(key);
   map.set(key, value);
-  const [oldest] = map.keys();
-  if (map.size > maxRemembered && oldest !== undefined) map.delete(oldest);
+  const [oldest] = map;
+  if (map.size <= maxRemembered || oldest === undefined) return undefined;
+  map.delete(oldest[0]);
+  return oldest[1];
 }

@@ -32,6 +32,13 @@ export function withObstacle(
   return obstacle === undefined ? sentence : `${sentence}: ${obstacle}`;
 }
 
+/** Whether a refusal (403) says that its namespace takes nothing new, because it is being deleted. A webhook may say so, too; see `denierIn`. */
+export function isNamespaceLeaving(text: string): boolean {
+  return /unable to create new content in namespace .{1,253} because it is being terminated/.test(
+    text,
+  );
+}
+
 /** Who refused on the cluster's behalf, with a status of its own choice; see the texts of k8s.io/apiserver. */
 export function denierIn(text: string): string | undefined {
   const webhook = /admission webhook "([\w.-]{1,253})" denied the request/.exec(text)?.[1];

@@ -1,7 +1,13 @@
 import { ApiError } from "../../access/kube/api-error.ts";
 import type { KubeClient, ObjectRef } from "../../access/kube/kube-client.ts";
 import { missingRightIn } from "../../access/kube/missing-right.ts";
-import { codeOfRefusal, denierIn, isBadPatch, obstacleIn } from "../../access/kube/obstacle.ts";
+import {
+  codeOfRefusal,
+  denierIn,
+  isBadPatch,
+  isNamespaceLeaving,
+  obstacleIn,
+} from "../../access/kube/obstacle.ts";
 import type { Component } from "../../api/component.ts";
 import {
   agentWorkName,
@@ -183,9 +189,6 @@ export async function orRefusal<T>(ref: ObjectRef, request: () => Promise<T>): P
   }
 }
 
-const namespaceGoing =
-  /unable to create new content in namespace .{1,253} because it is being terminated/;
-
 /** Why the hub refuses a request, in words of ours and then in its own; undefined for an answer after which the same request may succeed. */
 function refusalOf(ref: ObjectRef, cause: ApiError): FleetError | undefined {
   const { kind, namespace, name } = { ...ref, kind: ref.resource.kind };
@@ -193,7 +196,7 @@ function refusalOf(ref: ObjectRef, cause: ApiError): FleetError | undefined {
     name === ""
       ? `${kind}s of namespace ${namespace ?? ""}`
       : describe({ kind, ...(namespace === undefined ? {} : { namespace }), name });
-  if (denierIn(cause.message) === undefined && namespaceGoing.test(cause.message)) {
+  if (denierIn(cause.message) === undefined && isNamespaceLeaving(cause.message)) {
     const message = `${object}: the hub's namespace ${namespace ?? ""} is being deleted`;
     return new FleetError("ClusterBusy", message, { cause });
   }

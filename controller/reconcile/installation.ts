@@ -49,6 +49,8 @@ export class Installation implements AsyncDisposable {
   sent: string | undefined;
   /** Time of the next audit, which sends every object again, by the controller's clock. */
   auditAt: number | undefined;
+  /** Message of the failure of the hub with which the last attempt ended; undefined when it ended otherwise. */
+  hubFailure: string | undefined;
   /** Spokes that share the token of its cluster, as in the last Event. */
   sharedWith = "";
   /** Texts of the Events about the removal, which the next attempts do not repeat. */

@@ -1,6 +1,6 @@
 import { beforeEach, expect, test } from "vitest";
 
-import { EventRecorder, EventCorrelator } from "../../controller/events.ts";
+import { EventRecorder, EventCorrelator, type EventSubject } from "../../controller/events.ts";
 import { serving } from "../support/component.ts";
 import { FakeClock } from "../support/fake-clock.ts";
 import { lieIn, lyingText } from "../support/lying-text.ts";
@@ -191,25 +191,88 @@ test("what has to be on record is written although the hub deletes the old Event
   expect(hub.all("Event")).toEqual([expect.objectContaining({ count: 1 })]);
 });
 
-test.each([403, 404])(
-  "a hub that answers %i takes no Event, and that is no failure",
-  async (code) => {
-    const answer = () => Promise.reject(apiError(code, "Refused"));
-    const client = { get: answer, create: answer, patch: answer };
-    const lines: object[] = [];
-    const warn = (fields: object): void => void lines.push(fields);
-    const refused = new EventRecorder({ client, clock, log: { ...silentLog, warn } });
-    await expect(refused.audit(component, ready, signal)).resolves.toBeUndefined();
-    // Who follows the component in the log has to find it.
-    expect(lines).toMatchObject([
-      {
-        component: "KnativeServing knative-serving/knative-serving",
-        uid: component.metadata.uid,
-        reason: "Ready",
-      },
-    ]);
+const terminating =
+  'events is forbidden: unable to create new content in namespace "a" because it is being terminated';
+
+/** A hub that answers every request so, and the warnings of a recorder over it. */
+function refusing(status: number, message: string) {
+  const answer = (): Promise<never> => Promise.reject(apiError(status, message));
+  const lines: object[] = [];
+  const warn = (fields: object): void => void lines.push(fields);
+  const client = { get: answer, create: answer, patch: answer };
+  const told = new EventRecorder({ client, clock, log: { ...silentLog, warn } });
+  return { told, lines };
+}
+
+// Who follows the component in the log has to find it.
+const line = {
+  component: "KnativeServing knative-serving/knative-serving",
+  uid: component.metadata.uid,
+  reason: "Ready",
+};
+
+test.each([
+  { name: "gone", status: 404, message: 'namespaces "a" not found' },
+  { name: "being deleted", status: 403, message: terminating },
+])(
+  "what has to be on record is dropped with a line in the log where the namespace is $name",
+  async ({ status, message }) => {
+    const { told, lines } = refusing(status, message);
+    await expect(told.audit(component, ready, signal)).resolves.toBeUndefined();
+    expect(lines).toMatchObject([line]);
   },
 );
+
+test.each([
+  { name: "a right is missing", message: 'events is forbidden: User "x" cannot create' },
+  { name: "a quota is exhausted", message: "forbidden: exceeded quota: events" },
+  {
+    name: "a webhook says what a namespace would",
+    message: `admission webhook "a.example.test" denied the request: ${terminating}`,
+  },
+])(
+  "what has to be on record is tried again where $name, which the log says once",
+  async ({ message }) => {
+    const { told, lines } = refusing(403, message);
+    for (let times = 0; times < 3; times += 1) {
+      await expect(told.audit(component, ready, signal)).rejects.toThrow(message);
+    }
+    expect(lines).toMatchObject([line]);
+    await expect(told.audit(component, failure("a"), signal)).rejects.toThrow(message);
+    expect(lines).toHaveLength(2);
+  },
+);
+
+const { apiVersion, kind } = component;
+
+function ofUid(uid: string): EventSubject {
+  return { apiVersion, kind, metadata: { namespace: "a", uid, name: uid, resourceVersion: "1" } };
+}
+
+test("a failure that is forgotten for want of room is written, and its timer ends no later one's wait", async () => {
+  const written: string[] = [];
+  const stored = Promise.resolve({ ...component, metadata: component.metadata });
+  const note = (text: unknown) => {
+    if (String(text).startsWith("oldest.")) written.push(String(text));
+    return stored;
+  };
+  const client: ConstructorParameters<typeof EventRecorder>[0]["client"] = {
+    get: () => stored,
+    create: (_ref, { metadata: { name } }) => note(name),
+    patch: ({ name }) => note(name),
+  };
+  const many = new EventRecorder({ client, clock, log: silentLog });
+  const flood = async (uid: string): Promise<void> => {
+    for (let count = 0; count < 25; count += 1) await many.record(ofUid(uid), ready, signal);
+    await many.record(ofUid(uid), failure("first"), signal);
+    await many.record(ofUid(uid), failure("second"), signal);
+  };
+  await flood("oldest");
+  const before = written.length;
+  for (let count = 0; count < 4_096; count += 1) await flood(`other-${count}`);
+  expect(clock.pending).toBe(4_096);
+  expect(written).toHaveLength(before + 1);
+});
 
 function admitted(
   correlator: EventCorrelator,
