@@ -49,7 +49,7 @@ export type ProtectionReason = keyof typeof protectionReasons;
 export type ConditionType = (typeof conditionTypes)[number];
 
 /**
- * When the queue tries a failed component again: `change` after a watch event, and beside it as after a failure but not within the poll interval; `backoff` after an exponential
+ * When the queue tries a failed component again: `change` after a watch event, and beside it in the slow sweep that begins with the poll interval; `backoff` after an exponential
  * delay.
  */
 export type Retry = "change" | "backoff";

@@ -129,7 +129,7 @@ function workOptions(): readonly Option[] {
   return [
     new Option(
       "--remote-deployments-poll-interval <duration>",
-      "pace at which a component that is not ready is looked at again; less than 1s means 10s",
+      "how long after its last change a component that is not ready is looked at again, then ever more rarely; less than 1s means 10s",
     )
       .argParser(durationOf)
       .default(10_000, "10s"),

@@ -38,6 +38,13 @@ export class Blockades {
     });
   }
 
+  /** Milliseconds until a webhook that refuses becomes due; 0: none will. */
+  untilDueMs(now: number): number {
+    const waits = [...this.#blockades.values()].map(({ since }) => since + patienceMs - now);
+    const left = waits.filter((ms) => ms > 0);
+    return left.length === 0 ? 0 : Math.min(...left);
+  }
+
   /** Once for as long as the webhook goes on to refuse. */
   cleared(webhook: string): void {
     const blockade = this.#blockades.get(webhook);

@@ -21,6 +21,7 @@ const results = {
   done: "success",
   change: "success",
   after: "requeue_after",
+  sweep: "requeue_after",
   backoff: "error",
 } as const satisfies Readonly<Record<Next["kind"], string>>;
 

@@ -1,6 +1,6 @@
 import { backoffMs } from "../../access/time/backoff.ts";
 import type { Clock } from "../../access/time/clock.ts";
-import { leastMsOf, type Next, queueBackoff } from "./delays.ts";
+import { leastMsOf, type Next, queueBackoff, sweepMs } from "./delays.ts";
 
 /** Called for each step of the queue; see metrics/. */
 export interface QueueObserver {
@@ -28,6 +28,8 @@ interface Item {
   /** The lane in which the key waits. Running work counts for the lane in which it began. */
   lane: string;
   failures: number;
+  /** The end of the first work of its sweep. Undefined: it was added or hastened since. */
+  quietSince?: number;
   /** Time since which it waits in its lane. */
   queuedAt?: number;
   isWorking: boolean;
@@ -91,7 +93,7 @@ export class WorkQueue implements AsyncDisposable {
 
   /** Queues a key for the next free place of its lane, and drops its timer. */
   add(key: string, lane: string): void {
-    this.#enqueue(key, this.#itemOf(key, lane));
+    this.#enqueue(key, this.#told(key, lane));
   }
 
   /** Queues a key after a time. An earlier timer and a running back-off stay. */
@@ -101,7 +103,7 @@ export class WorkQueue implements AsyncDisposable {
 
   /** Queues a key after a time, also when it backs off, but not before its `leastMs`. */
   hasten(key: string, lane: string, ms: number): void {
-    this.#schedule(key, this.#itemOf(key, lane), { ms, isBackoff: false, isHastened: true });
+    this.#schedule(key, this.#told(key, lane), { ms, isBackoff: false, isHastened: true });
   }
 
   /** Forgets a key and its failures. Its running work goes on. */
@@ -123,6 +125,12 @@ export class WorkQueue implements AsyncDisposable {
     for (const item of this.#items.values()) this.#clearTimer(item);
     this.#waiting.clear();
     await Promise.all(this.#running);
+  }
+
+  #told(key: string, lane: string): Item {
+    const item = this.#itemOf(key, lane);
+    delete item.quietSince;
+    return item;
   }
 
   #itemOf(key: string, lane: string): Item {
@@ -245,6 +253,7 @@ export class WorkQueue implements AsyncDisposable {
 
   #settle(key: string, item: Item, next: Next): void {
     item.failures = next.kind === "backoff" ? item.failures + 1 : 0;
+    if (next.kind !== "sweep") delete item.quietSince;
     item.notBefore = this.#notBefore(next);
     const { isAddedAgain, isMissed } = item;
     item.isAddedAgain = false;
@@ -256,10 +265,15 @@ export class WorkQueue implements AsyncDisposable {
   }
 
   #requeue(key: string, item: Item, next: Next): void {
+    const { clock, random } = this.#options;
     if (next.kind === "after") this.#schedule(key, item, { ms: next.ms, isBackoff: false });
-    else if (next.kind === "backoff") {
+    else if (next.kind === "sweep") {
+      item.quietSince ??= clock.now();
+      const ms = sweepMs(next, clock.now() - item.quietSince, random());
+      this.#schedule(key, item, { ms, isBackoff: false });
+    } else if (next.kind === "backoff") {
       const { mostMs = Infinity } = next;
-      const ms = Math.min(mostMs, backoffMs(queueBackoff, item.failures, this.#options.random()));
+      const ms = Math.min(mostMs, backoffMs(queueBackoff, item.failures, random()));
       this.#schedule(key, item, { ms, isBackoff: true });
     } else if (item.timer === undefined) this.#items.delete(key);
   }

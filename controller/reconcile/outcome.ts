@@ -62,6 +62,8 @@ type Progression =
       readonly hasUnsureJobs?: boolean;
       /** Milliseconds until it is known whether the conflicts of the status are over; default 0. */
       readonly unsureMs?: number;
+      /** Milliseconds until a webhook without pods is to lose its rules; default 0: none is. See unblock.ts. */
+      readonly unblockMs?: number;
     }
   | {
       readonly kind: "failed";

@@ -155,9 +155,14 @@ async function apply(
   const from = { client: target.client, clock: deps.clock, toldJobs: installation.toldJobs };
   const question = { ...view, ...from, log, said, recordEvent };
   const health = await readHealth(manifests.filter(isOurs).map(keyOf), question, signal);
-  const unsureMs = view.memory.conflicts.untilSureMs(deps.clock.now());
+  const waits = waitsOf(view, deps.clock.now());
   const installed = installedFacts(component, prepared);
-  return { kind: "applied", ...installed, changes, ...health, unsureMs, unusedConfig };
+  return { kind: "applied", ...installed, changes, ...health, ...waits, unusedConfig };
+}
+
+/** What the next attempt must not be late for. */
+function waitsOf({ memory: { conflicts, blockades } }: View, now: number) {
+  return { unsureMs: conflicts.untilSureMs(now), unblockMs: blockades.untilDueMs(now) };
 }
 
 /** Whether an object is part of an installation: not left to another component, nor kept out until the set stamps the component. */

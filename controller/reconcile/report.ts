@@ -38,7 +38,7 @@ export async function conclude(
   return next;
 }
 
-/** Comes back after a time at the latest. A back-off stays a back-off. */
+/** Comes back after a time at the latest. A back-off stays a back-off. A sweep does not: this look is for the status, and not for what the cluster tells. */
 function soonerOf(next: Next, ms: number): Next {
   if (next.kind === "backoff") {
     return { ...next, mostMs: Math.min(ms, next.mostMs ?? Infinity) };
@@ -78,7 +78,10 @@ function isParked(outcome: Outcome): boolean {
   return outcome.kind === "failed" && reasons[outcome.error.reason].retry === "change";
 }
 
-/** When to come back after an outcome. `pollMs` is the interval at which an installation that is not ready is checked. */
+/**
+ * When to come back after an outcome. What can be seen by watches waits for them; `pollMs` is the first pause of the sweep beside them, which finds what no watch tells: a webhook of
+ * others that answers again, a quota that was raised, why pods do not start.
+ */
 export function nextOf(outcome: Outcome, pollMs: number): Next {
   if (outcome.kind === "applied") return afterApplied(outcome, pollMs);
   // What changes is told by the watches of the works.
@@ -86,8 +89,7 @@ export function nextOf(outcome: Outcome, pollMs: number): Next {
   // An attempt without a result is repeated.
   if (outcome.kind !== "failed") return { kind: "backoff" };
   const { error, isRemoval = false } = outcome;
-  // A watch tells what would help. The tries beside it become rarer.
-  if (isParked(outcome)) return { kind: "backoff", leastMs: pollMs };
+  if (isParked(outcome)) return { kind: "sweep", firstMs: pollMs, leastMs: pollMs };
   const waits = isRemoval && error.reason === "ClusterBusy";
   const leastMs = askedWaitMs(error);
   return {
@@ -98,16 +100,17 @@ export function nextOf(outcome: Outcome, pollMs: number): Next {
 }
 
 function afterApplied(outcome: Extract<Outcome, { kind: "applied" }>, pollMs: number): Next {
-  const { changes, unsureMs = 0, hasUnsureJobs = false } = outcome;
+  const { changes, unsureMs = 0, unblockMs = 0, hasUnsureJobs = false } = outcome;
   if (changes.failed.length > 0) return { kind: "backoff" };
-  const waitsMs = [
-    ...(changes.conflicts ?? []).map(({ dueMs }) => dueMs),
-    ...(unsureMs > 0 ? [unsureMs] : []),
-    ...(isComplete(outcome) && !hasUnsureJobs ? [] : [pollMs]),
-  ];
-  if (waitsMs.length === 0) return { kind: "done" };
-  const { parked, lingering = [] } = changes;
-  const leastMs = Math.max(0, ...[...parked, ...lingering].map(({ askedMs = 0 }) => askedMs));
+  const { parked, lingering = [], conflicts = [] } = changes;
+  const inMs = [unsureMs, unblockMs].filter((ms) => ms > 0);
+  const waitsMs = [...conflicts.map(({ dueMs }) => dueMs), ...inMs];
   const ms = Math.min(...waitsMs);
-  return leastMs === 0 ? { kind: "after", ms } : { kind: "after", ms, leastMs };
+  const asked = [...parked, ...lingering].map(({ askedMs = 0 }) => askedMs);
+  const least = asked.some((one) => one > 0) ? { leastMs: Math.max(...asked) } : {};
+  if (!isComplete(outcome) || hasUnsureJobs) {
+    const most = waitsMs.length === 0 ? {} : { mostMs: ms };
+    return { kind: "sweep", firstMs: pollMs, ...most, ...least };
+  }
+  return waitsMs.length === 0 ? { kind: "done" } : { kind: "after", ms };
 }

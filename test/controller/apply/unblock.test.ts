@@ -30,6 +30,16 @@ async function isEmptied(name: string, webhook: object): Promise<boolean> {
   return patches > 0;
 }
 
+test("the time until a webhook becomes due is told once, and not of one that was due", () => {
+  const blockades = new Blockades();
+  expect(blockades.untilDueMs(0)).toBe(0);
+  blockades.dueAmong(new Set(["a"]), 0);
+  blockades.dueAmong(new Set(["a", "b"]), 60_000);
+  expect([blockades.untilDueMs(100_000), blockades.untilDueMs(200_000)]).toEqual([80_000, 40_000]);
+  expect(blockades.dueAmong(new Set(["a", "b"]), 240_000)).toEqual(["a", "b"]);
+  expect(blockades.untilDueMs(240_000)).toBe(0);
+});
+
 test("rules that a program behind the webhook writes are emptied, and a policy of a user's own is left", async () => {
   const own = { rules: [{ operations: ["CREATE"] }], clientConfig: { caBundle: "Yg==" } };
   expect([

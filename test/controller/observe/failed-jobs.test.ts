@@ -223,7 +223,7 @@ test("the sentence about a Job stays while the Job cannot be read", async () => 
 
 test("a Job that could not be read causes another attempt soon, also when everything else is ready", () => {
   const outcome: Outcome = { ...applied([]), hasUnsureJobs: true };
-  expect(nextOf(outcome, 5_000)).toEqual({ kind: "after", ms: 5_000 });
+  expect(nextOf(outcome, 5_000)).toEqual({ kind: "sweep", firstMs: 5_000 });
   expect(statusOf(serving(), outcome, now)).toEqual(statusOf(serving(), applied([]), now));
 });
 

@@ -94,5 +94,5 @@ test("C11: what a server has no time to delete is not asked for again before it 
     { key, message: "Obsolete" },
   ];
   const outcome = { ...complete, changes: { ...complete.changes, lingering } };
-  expect(nextOf(outcome, 10_000)).toEqual({ kind: "after", ms: 10_000, leastMs: 30_000 });
+  expect(nextOf(outcome, 10_000)).toEqual({ kind: "sweep", firstMs: 10_000, leastMs: 30_000 });
 });

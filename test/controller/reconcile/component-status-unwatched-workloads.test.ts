@@ -28,7 +28,7 @@ test("Deployments that may not be watched are not called unavailable, nor the in
   const said = { type, status: "Unknown", reason: "NotWatched", message: unseen };
   expect(availability(statusOf(running, blind, now))).toEqual(said);
   expect(statusOf(serving(), blind, now).version).toBeUndefined();
-  expect(nextOf(blind, 5_000)).toEqual({ kind: "after", ms: 5_000 });
+  expect(nextOf(blind, 5_000)).toEqual({ kind: "sweep", firstMs: 5_000 });
 });
 
 test("what is seen of others is said first", () => {

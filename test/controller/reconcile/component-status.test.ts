@@ -174,7 +174,7 @@ describe("statusOf", () => {
     expect(lines(status)).toContain(
       `Ready=Unknown | Installing | 150 of 150 objects applied: ConfigMap ns/a: ${message}`,
     );
-    expect(nextOf(outcome, 10_000)).toEqual({ kind: "after", ms: 10_000 });
+    expect(nextOf(outcome, 10_000)).toEqual({ kind: "sweep", firstMs: 10_000 });
   });
 
   test("refused objects fail the install and keep the version", () => {
@@ -302,11 +302,15 @@ describe("nextOf", () => {
   };
   test.each([
     { name: "a component that is ready waits for a change", outcome: applied(), next: "done" },
-    { name: "one whose Deployments wait is looked at again", outcome: notAvailable, next: "after" },
     {
-      name: "one whose objects wait is looked at again",
+      name: "one whose Deployments wait is looked at more and more rarely",
+      outcome: notAvailable,
+      next: "sweep",
+    },
+    {
+      name: "one whose objects wait is looked at more and more rarely",
       outcome: applied({ changes: parked }),
-      next: "after",
+      next: "sweep",
     },
     {
       name: "one whose objects are refused backs off",
@@ -321,7 +325,7 @@ describe("nextOf", () => {
     {
       name: "a missing profile is looked up more and more rarely, because a watch tells when it comes",
       outcome: failed(new FleetError("ClusterProfileNotFound", "No")),
-      next: "backoff",
+      next: "sweep",
     },
   ])("$name", ({ outcome, next }) => expect(nextOf(outcome, 10_000).kind).toBe(next));
 
