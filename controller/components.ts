@@ -6,7 +6,7 @@ import { isRecord } from "../api/fields.ts";
 import { setFieldManager, setLabels } from "../api/fleet-set.ts";
 import { type KubeObject, withoutManagedFields } from "../api/kubernetes.ts";
 import { keyTextOf, asComponent, targetIdOf } from "./component-identity.ts";
-import type { Log } from "./log.ts";
+import { type Log, logWatchBug } from "./log.ts";
 
 export interface ComponentsOptions {
   readonly clock: Clock;
@@ -42,6 +42,7 @@ export class Components implements Disposable {
             onDelete: (object) => this.#deleted(object, options),
             onSynced: (listing) => options.onListed?.(kind, listing),
             onError: (err) => options.log.warn({ kind, err }, "Cannot watch components on the hub"),
+            onBug: logWatchBug(options.log, kind),
           },
           signal,
         ),

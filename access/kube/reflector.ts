@@ -9,6 +9,8 @@ import type { CollectionRef, KubeClient, WatchEvent } from "./kube-client.ts";
 export interface ReflectorHandlers<Item extends Kept = KubeObject> extends KeptHandlers<Item> {
   /** A list or a watch failed; the reflector tries again. The error may hold foreign text. */
   readonly onError?: (error: unknown) => void;
+  /** A handler or `keep` threw: a bug of this program, and no failure of the server. The reflector lists again after a pause, as after a failure. */
+  readonly onBug: (error: unknown) => void;
   /** The collection was read completely; called after each complete list. */
   readonly onSynced?: (listing: Listing) => void;
   /** The watch failed or ended too early. The kept objects may be out of date until the next `onSynced`. */
@@ -207,7 +209,8 @@ export class KeepingReflector<Item extends Kept> implements Disposable {
       // 400 or 422: the server does not know `sendInitialEvents`.
       if (hadNoVersion) this.#listsFirst ||= error.status === 400 || error.status === 422;
     }
-    this.#handlers.onError?.(error);
+    if (error instanceof Bug) this.#handlers.onBug(error.cause);
+    else this.#handlers.onError?.(error);
     return true;
   }
 
@@ -260,10 +263,7 @@ export class KeepingReflector<Item extends Kept> implements Disposable {
       work();
     } catch (error) {
       if (isServerFailure(error)) throw error;
-      const { kind } = this.#options.ref.resource;
-      throw new Error(`A watch has a bug: what it showed of ${kind} could not be taken`, {
-        cause: error,
-      });
+      throw new Bug("A handler has a bug", { cause: error });
     }
   }
 
@@ -302,6 +302,9 @@ export class KeepingReflector<Item extends Kept> implements Disposable {
     this.#handlers.onSynced?.({ resourceVersion, wentBack });
   }
 }
+
+/** Ends a watch whose handler threw. The cause is what it threw. */
+class Bug extends Error {}
 
 /** A KeepingReflector whose items are objects: whole ones, or the part that `keep` returns. */
 export class Reflector extends KeepingReflector<KubeObject> {

@@ -126,6 +126,7 @@ class SpokeFleet implements Spokes {
         onChange: (object) => this.#onProfile(object),
         onDelete: (object) => this.#onProfileGone(object),
         onError: (error) => this.#onHubError(error),
+        onBug: (err) => options.log?.error({ kind: "ClusterProfile", err }, "A watch has a bug"),
         onSynced: () => void (this.#hubError = undefined),
       },
       this.#stop.signal,

@@ -6,7 +6,7 @@ import type { ResolvedAccess } from "./resolved-access.ts";
 import type { SpokeState } from "./spokes.ts";
 
 /** The log of connection changes. */
-export type SpokeLog = Pick<Log, "info" | "warn">;
+export type SpokeLog = Pick<Log, "info" | "warn" | "error">;
 
 /** Logs the changes of the spokes, with a limited number of lines for each spoke. */
 export class SpokeLogger {

@@ -10,7 +10,7 @@ import {
 } from "../../api/cluster-profile.ts";
 import { type KubeObject, withoutManagedFields } from "../../api/kubernetes.ts";
 import { knownResource, type ResourceType } from "../../api/resources.ts";
-import type { Log } from "../log.ts";
+import { type Log, logWatchBug } from "../log.ts";
 import { clusterApiVersions, sourceOfCluster } from "./cluster-api-source.ts";
 import { secretSelector, sourcesOfSecret } from "./secret-source.ts";
 import type { DiscoverySettings, Producer, Source } from "./source.ts";
@@ -115,6 +115,7 @@ export class SourceCaches implements Disposable {
         },
         onSynced: onChange,
         onError: (err) => this.#warn(err, "ClusterProfile"),
+        onBug: logWatchBug(this.#options.log, "ClusterProfile"),
       },
       this.#signal,
     );
@@ -165,6 +166,7 @@ export class SourceCaches implements Disposable {
           onDelete: onChange,
           onSynced: onChange,
           onError: (err) => this.#warn(err, resource.kind),
+          onBug: logWatchBug(this.#options.log, resource.kind),
         },
         this.#signal,
       );

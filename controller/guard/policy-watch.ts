@@ -5,7 +5,7 @@ import { canonicalJson, listAt, recordAt, textAt } from "../../api/fields.ts";
 import { foreignText } from "../../api/foreign-text.ts";
 import { identityOf, keyOf, type KubeObject } from "../../api/kubernetes.ts";
 import { anchorAnnotations } from "../../installation/anchor.ts";
-import type { Log } from "../log.ts";
+import { type Log, logWatchBug } from "../log.ts";
 import { policyKinds } from "./policy-objects.ts";
 
 // More than our policies have. They are remembered.
@@ -60,6 +60,7 @@ export class PolicyWatch implements Disposable {
             },
             onInterrupted,
             onError: (err) => log.debug({ kind: resource.kind, err }, "A watch of guards failed"),
+            onBug: logWatchBug(log, resource.kind),
           },
         ),
     );

@@ -4,6 +4,7 @@ import { Reflector } from "../../access/kube/reflector.ts";
 import { type Clock, delay } from "../../access/time/clock.ts";
 import { Follower } from "../../access/time/deadline.ts";
 import type { Part } from "../../api/shards.ts";
+import { logWatchBug } from "../log.ts";
 import { HeldLease, type HeldLeaseOptions, selectLease } from "./held-lease.ts";
 import { isReleased, LeaseHolder, type LeaseOptions, type LeaseTimes, pauseMsOf } from "./lease.ts";
 
@@ -144,6 +145,7 @@ class Waiting implements Disposable {
         onDelete: () => this.#wake.abort(),
         // The next try reads the Lease anyway, and reports its failure.
         onError: (err) => log.debug({ err }, "Cannot watch the Lease"),
+        onBug: logWatchBug(log, "Lease"),
       },
       signal,
     );

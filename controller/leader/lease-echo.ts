@@ -2,7 +2,7 @@ import { ApiError } from "../../access/kube/api-error.ts";
 import type { CollectionRef, KubeClient } from "../../access/kube/kube-client.ts";
 import { Reflector } from "../../access/kube/reflector.ts";
 import type { Clock } from "../../access/time/clock.ts";
-import type { Log } from "../log.ts";
+import { type Log, logWatchBug } from "../log.ts";
 
 /** A connection to the hub that the leader works over. */
 export interface WorkConnection {
@@ -52,6 +52,7 @@ export class LeaseEcho {
         onChange: () => this.#noteEvent(),
         onDelete: () => this.#noteEvent(),
         onError: (error) => this.#noteFailure(error),
+        onBug: logWatchBug(options.log, "Lease"),
       },
       signal,
     );

@@ -11,6 +11,7 @@ import {
   type Part,
   partLease,
 } from "../../api/shards.ts";
+import { logWatchBug } from "../log.ts";
 import { HeldLease, type HeldLeaseOptions } from "./held-lease.ts";
 import type { Leadership, PartWork } from "./leader.ts";
 import { LeaseList, selectShared } from "./lease-list.ts";
@@ -114,6 +115,7 @@ class Replica implements Leadership {
         onDelete: (lease) => noteChange(lease.metadata.name, true),
         // The Leases are listed anyway.
         onError: (err) => log.debug({ err }, "Cannot watch the Leases"),
+        onBug: logWatchBug(log, "Lease"),
       },
       signal,
     );

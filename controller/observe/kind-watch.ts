@@ -28,6 +28,7 @@ export interface KindWatchHandlers {
   /** `isBehind`, `isLive` or `refusal` changed: the list is overdue, or a missed list has arrived. */
   readonly onVisibilityChange: () => void;
   readonly onError: (error: unknown) => void;
+  readonly onBug: (error: unknown) => void;
 }
 
 // One broken stream may be a server that restarts. Two in a row are a failure.
@@ -197,6 +198,11 @@ export class KindWatch implements SharedWatchHandlers, Disposable {
     if (reason === undefined) return;
     this.#isMissed = true;
     this.#settled.reject(reason);
+  }
+
+  onBug(error: unknown): void {
+    this.#handlers.onBug(error);
+    this.#isMissed ||= !this.#wasListed;
   }
 
   #startLateTimer(): void {

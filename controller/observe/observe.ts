@@ -14,6 +14,7 @@ import {
   type ObservedObject,
 } from "../../installation/observed-object.ts";
 import { afterWrite, turnOf } from "../../installation/readiness.ts";
+import { logWatchBug } from "../log.ts";
 import type { WatchedObject } from "../target/shared-watches.ts";
 import { KindWatch } from "./kind-watch.ts";
 import type { Observation, ObserveOptions } from "./observation.ts";
@@ -173,6 +174,7 @@ class LiveObservation implements Observation {
         onAddition: () => onChange({ kind: "labels", key }),
         onMissed: () => onChange({ kind: "watch", resource }),
         onError: (err) => log.debug({ kind, err }, "A watch on the target failed"),
+        onBug: logWatchBug(log, kind),
       },
     );
   }
@@ -193,6 +195,7 @@ class LiveObservation implements Observation {
         log.debug({ kind: resource.kind, err }, "A watch on the target failed");
         if (this.#hasLiveList()) watch.giveUp(err);
       },
+      onBug: logWatchBug(log, resource.kind),
     });
     this.#watches.set(kind, watch);
   }

@@ -25,6 +25,7 @@ export interface SingleWatchHandlers {
   /** The watch has failed for some seconds. */
   readonly onMissed: () => void;
   readonly onError: (error: unknown) => void;
+  readonly onBug: (error: unknown) => void;
 }
 
 /** The kept state of an object. `hash` is equal for states that make no difference to us. */
@@ -71,7 +72,9 @@ export class SingleWatch implements Disposable {
         onChange: () => this.#compare(),
         onDelete: ({ metadata }) => this.#noteGone(metadata.uid),
         onSynced: (listing) => this.#takeListing(listing),
-        onError: (error) => this.#noteFailure(error),
+        onError: (error) => this.#noteFailure(error, handlers.onError),
+        // What is not taken in is not known, as after a failure.
+        onBug: (error) => this.#noteFailure(error, handlers.onBug),
       },
     );
   }
@@ -137,8 +140,8 @@ export class SingleWatch implements Disposable {
     this.#handlers.onLost();
   }
 
-  #noteFailure(error: unknown): void {
-    this.#handlers.onError(error);
+  #noteFailure(error: unknown, tell: (error: unknown) => void): void {
+    tell(error);
     this.#failures.add(error);
     if (!this.#failures.takeReport()) return;
     this.#isMissed = true;

@@ -10,7 +10,7 @@ import {
 } from "../../api/delivery.ts";
 import type { KubeObject } from "../../api/kubernetes.ts";
 import { knownResource } from "../../api/resources.ts";
-import type { Log } from "../log.ts";
+import { type Log, logWatchBug } from "../log.ts";
 import { workLabel } from "./works.ts";
 
 interface WorkWatchOptions {
@@ -44,7 +44,7 @@ export class WorkWatch {
     // Both run until the signal aborts.
     void new KeepingReflector(
       { client, clock, ref: works, keep: identityOf },
-      { onChange: toldWork, onDelete: toldWork, onError },
+      { onChange: toldWork, onDelete: toldWork, onError, onBug: logWatchBug(log, "ManifestWork") },
       this.#signal,
     );
     const clusters = { resource: knownResource(managedClusterApiVersion, "ManagedCluster") };
@@ -57,6 +57,7 @@ export class WorkWatch {
         },
         onDelete: ({ metadata: { name } }) => onChange(name),
         onError,
+        onBug: logWatchBug(log, "ManagedCluster"),
       },
       this.#signal,
     );

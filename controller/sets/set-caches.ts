@@ -19,7 +19,7 @@ import {
 } from "../../api/fleet-set.ts";
 import { describe, type KubeObject, withoutManagedFields } from "../../api/kubernetes.ts";
 import { knownResource } from "../../api/resources.ts";
-import type { Log } from "../log.ts";
+import { type Log, logWatchBug } from "../log.ts";
 import { type PlacementSource, placementKinds } from "./find-selection.ts";
 import { IndexedObjects } from "./indexed-objects.ts";
 
@@ -185,6 +185,7 @@ export class SetCaches implements Disposable {
           this.#options.onProfile(key, undefined);
         },
         onError: (err) => this.#warn(err, "ClusterProfile"),
+        onBug: logWatchBug(this.#options.log, "ClusterProfile"),
       },
       this.#signal,
     );
@@ -217,12 +218,13 @@ export class SetCaches implements Disposable {
 
   #reflector(
     ref: ConstructorParameters<typeof Reflector>[0]["ref"],
-    handlers: ReflectorHandlers,
+    handlers: Omit<ReflectorHandlers, "onBug">,
   ): Reflector {
     const { client, clock } = this.#options;
     const onError = (err: unknown): void => this.#warn(err, ref.resource.kind);
     const options = { client, clock, ref, keep: withoutManagedFields };
-    return new Reflector(options, { onError, ...handlers }, this.#signal);
+    const onBug = logWatchBug(this.#options.log, ref.resource.kind);
+    return new Reflector(options, { onError, ...handlers, onBug }, this.#signal);
   }
 
   #warn(err: unknown, kind: string): void {

@@ -10,7 +10,7 @@ import { foreignText } from "../../api/foreign-text.ts";
 import { describe, type KubeObject } from "../../api/kubernetes.ts";
 import { knownResource } from "../../api/resources.ts";
 import { claimLabel, claimName, claimPrefix, profileDigest } from "../../api/shards.ts";
-import type { Log } from "../log.ts";
+import { type Log, logWatchBug } from "../log.ts";
 import type { TargetConnection } from "./target-connection.ts";
 
 export interface ClusterClaimsOptions {
@@ -65,6 +65,7 @@ export class ClusterClaims implements Disposable {
           this.#free(claim.metadata.name);
         },
         onError: (err) => log.warn({ err }, "Cannot watch the claims of clusters"),
+        onBug: logWatchBug(log, "Lease"),
       },
       signal,
     );

@@ -29,6 +29,7 @@ export interface SharedWatchHandlers {
   readonly onListed: (listing: Listing) => void;
   readonly onInterrupted: () => void;
   readonly onError: (error: unknown) => void;
+  readonly onBug: (error: unknown) => void;
 }
 
 type WatchClient = Pick<KubeClient, "watch" | "list">;
@@ -139,6 +140,10 @@ export class KindSubscription implements Disposable {
     this.#subscriber.handlers.onError(error);
   }
 
+  passBug(error: unknown): void {
+    this.#subscriber.handlers.onBug(error);
+  }
+
   passInterruption(): void {
     this.#subscriber.handlers.onInterrupted();
   }
@@ -232,6 +237,7 @@ class SharedKind {
         onSynced: (listing) => this.#forEach((one) => one.passListing(listing)),
         onInterrupted: () => this.#forEach((one) => one.passInterruption()),
         onError: (error) => this.#forEach((one) => one.passError(error)),
+        onBug: (error) => this.#forEach((one) => one.passBug(error)),
       },
     );
   }

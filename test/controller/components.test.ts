@@ -19,6 +19,26 @@ const managedFields = [
 
 function ignore(): void {}
 
+test("a bug of who is told of components is logged as one, and not as a failure to watch the hub", async () => {
+  const hub = new MemoryHub();
+  const component = serving();
+  hub.edit("KnativeServing", component.metadata.name, component);
+  const stop = new AbortController();
+  onTestFinished(() => stop.abort());
+  const lines: unknown[] = [];
+  const logged = (fields: object, message: string): void => void lines.push({ message, ...fields });
+  const log = { ...silentLog, warn: logged, error: logged };
+  const bug = new TypeError("undefined is not a function");
+  const onChange = (): void => {
+    throw bug;
+  };
+  const options = { client: hub, clock: new FakeClock(), log, onChange, onDelete: ignore };
+  void new Components(options, stop.signal);
+  await expect
+    .poll(() => lines)
+    .toEqual([{ message: "A watch has a bug", kind: "KnativeServing", err: bug }]);
+});
+
 /** The component of a hub as it is kept. */
 async function kept(labels: Readonly<Record<string, string>>) {
   const hub = new MemoryHub();

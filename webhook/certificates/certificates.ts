@@ -126,6 +126,7 @@ class CertificateKeeper implements Certificates {
         onDelete: changed,
         onSynced: () => this.#woken.resolve(),
         onError: (error) => this.#complain(error, `Cannot watch ${resource.kind} ${name}`),
+        onBug: (error) => this.#complain(error, "A watch has a bug"),
       },
       signal,
     );

@@ -165,6 +165,7 @@ function reflectorOf(
       onDelete: () => undefined,
       onError: (error) =>
         log.debug({ err: error, kind: ref.resource.kind }, "A watch of the hub failed"),
+      onBug: (err) => log.error({ err, kind: ref.resource.kind }, "A watch has a bug"),
     },
     signal,
   );

@@ -13,8 +13,16 @@ import { inTrouble, listInstallations } from "./installations.ts";
 
 /** Waits for changes on the hub. */
 export interface Changes extends Disposable {
-  /** Resolves when something changed since the last call, or after `paceMs`. Never rejects. */
+  /** Resolves when something changed since the last call, or after `paceMs`. Rejects only when the watch has a bug. */
   next(paceMs: number, signal: AbortSignal): Promise<void>;
+}
+
+/** Rejects when the watch has a bug. */
+function nextChange(): PromiseWithResolvers<void> {
+  const change = Promise.withResolvers<void>();
+  // Nobody may be waiting then.
+  change.promise.catch(() => undefined);
+  return change;
 }
 
 // Changes within this time count as one.
@@ -46,13 +54,13 @@ export function objectChanges(
   refs: readonly CollectionRef[],
   signal: AbortSignal,
 ): Changes {
-  let change = Promise.withResolvers<void>();
+  let change = nextChange();
   const noteChange = (): void => change.resolve();
   const reflectors = refs.map(
     (ref) =>
       new Reflector(
         { client: hub, clock: systemClock, ref },
-        { onChange: noteChange, onDelete: noteChange },
+        { onChange: noteChange, onDelete: noteChange, onBug: (error) => change.reject(error) },
         signal,
       ),
   );
@@ -62,7 +70,7 @@ export function objectChanges(
       await Promise.race([change.promise, pause(systemClock, paceMs, wait.signal)]);
       wait.abort();
       await pause(systemClock, Math.min(settleMs, paceMs), end);
-      change = Promise.withResolvers<void>();
+      change = nextChange();
     },
     [Symbol.dispose]() {
       for (const reflector of reflectors) reflector[Symbol.dispose]();

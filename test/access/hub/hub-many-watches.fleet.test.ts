@@ -5,6 +5,7 @@ import { Reflector } from "../../../access/kube/reflector.ts";
 import { systemClock } from "../../../access/time/system-clock.ts";
 import { knownResource } from "../../../api/resources.ts";
 import { useFleet } from "../../fleet/use-fleet.ts";
+import { rethrow } from "../../support/rethrow.ts";
 
 const fleet = useFleet({ spokes: 0 });
 const resource = knownResource("v1", "ConfigMap");
@@ -33,6 +34,7 @@ test("ninety watches run at once, and requests beside them", async () => {
             if (metadata.name === "seen-by-all") seen.push(String(index));
           },
           onDelete: () => undefined,
+          onBug: rethrow,
         },
         soon(),
       ),

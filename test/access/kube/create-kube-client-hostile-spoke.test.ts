@@ -9,6 +9,7 @@ import { systemClock } from "../../../access/time/system-clock.ts";
 import type { KubeObject } from "../../../api/kubernetes.ts";
 import { knownResource } from "../../../api/resources.ts";
 import { connectionTo } from "../../support/connection-to.ts";
+import { rethrow } from "../../support/rethrow.ts";
 import { startApiStub, type StubAnswer, type StubRequest } from "../api-stub.ts";
 import { requesterTo, serverIdentity, untilTheEnd } from "../loopback.ts";
 
@@ -166,7 +167,7 @@ describe("T-54: a spoke that lies", () => {
     const stop = new AbortController();
     onTestFinished(() => stop.abort());
     const onChange = ({ metadata }: KubeObject): void => void seen.push(metadata.resourceVersion);
-    const handlers = { onChange, onDelete: () => undefined };
+    const handlers = { onChange, onDelete: () => undefined, onBug: rethrow };
     using _reflector = new Reflector(
       { clock: systemClock, client, ref: { resource } },
       handlers,

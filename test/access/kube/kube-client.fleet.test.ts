@@ -28,6 +28,7 @@ import { forgetVersions } from "../../fleet/forget-versions.ts";
 import { valueAt } from "../../fleet/json-record.ts";
 import { portOf } from "../../fleet/ports.ts";
 import { useFleet } from "../../fleet/use-fleet.ts";
+import { rethrow } from "../../support/rethrow.ts";
 
 const fleet = useFleet({ spokes: [{ name: "spoke-1", kwok: false }] });
 const resource = knownResource("v1", "ConfigMap");
@@ -244,7 +245,11 @@ describe("while one of two API servers ends", () => {
       () =>
         new Reflector(
           { clock: systemClock, client: through, ref: { resource, namespace } },
-          { onChange: ({ metadata }) => seen.push(metadata.name), onDelete: () => undefined },
+          {
+            onChange: ({ metadata }) => seen.push(metadata.name),
+            onDelete: () => undefined,
+            onBug: rethrow,
+          },
           stop.signal,
         ),
     );

@@ -162,7 +162,7 @@ function keep(facts: object, message: string): void {
 }
 
 async function opened(): Promise<Spokes> {
-  const log = { info: keep, warn: keep };
+  const log = { info: keep, warn: keep, error: keep };
   const providerFile = await fleet().providerFile();
   const options = {
     clock: systemClock,

@@ -23,6 +23,7 @@ import {
   startProfileHub,
 } from "../../support/profile-hub.ts";
 import { QuickClock } from "../../support/quick-clock.ts";
+import { rethrow } from "../../support/rethrow.ts";
 import { type ApiStub, startApiStub, type StubAnswer } from "../api-stub.ts";
 import { entryOf, healthy, profileOf, rawProvider } from "../builders.ts";
 import { authority, requesterTo, serverIdentity, untilTheEnd } from "../loopback.ts";
@@ -65,6 +66,7 @@ async function scene(
   const log = {
     info: () => undefined,
     warn: (_facts: object, message: string) => void warnings.push(message),
+    error: (facts: object) => rethrow(facts),
   };
   const all = {
     clock: systemClock,

@@ -25,6 +25,7 @@ import { startControllerProcess } from "../../support/controller-process.ts";
 import { runsOf, seed } from "../../support/fuzz.ts";
 import { held, leakedSince } from "../../support/held.ts";
 import { QuickClock } from "../../support/quick-clock.ts";
+import { rethrow } from "../../support/rethrow.ts";
 
 const fleet = useFleet({ spokes: [{ name: "spoke-1", kwok: false }] });
 const configMap = knownResource("v1", "ConfigMap");
@@ -101,6 +102,7 @@ test("a client certificate is rotated under a watch, and no event is lost (C10)"
     {
       onChange: ({ metadata }) => seen.push(metadata.name),
       onDelete: () => undefined,
+      onBug: rethrow,
       onError: (error) => failures.push(error),
       onSynced: () => {
         lists += 1;

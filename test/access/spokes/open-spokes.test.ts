@@ -12,6 +12,7 @@ import { systemClock } from "../../../access/time/system-clock.ts";
 import type { ClusterProfile } from "../../../api/cluster-profile.ts";
 import { FleetError } from "../../../api/errors.ts";
 import { QuickClock } from "../../support/quick-clock.ts";
+import { rethrow } from "../../support/rethrow.ts";
 import { entryOf, profileOf, rawProvider } from "../builders.ts";
 import { untilTheEnd } from "../loopback.ts";
 
@@ -201,6 +202,7 @@ describe("a provider file that the webhook refuses", () => {
     const log = {
       info: () => undefined,
       warn: (facts: object, message: string) => void warnings.push({ ...facts, message }),
+      error: (facts: object) => rethrow(facts),
     };
     // The file is looked at every half second.
     const quick = { ...options, clock: untilTheEnd(new QuickClock(10)) };

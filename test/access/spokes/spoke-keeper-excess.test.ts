@@ -6,6 +6,7 @@ import { ExcessPause } from "../../../access/spokes/excess-pause.ts";
 import { systemClock } from "../../../access/time/system-clock.ts";
 import type { KubeObject } from "../../../api/kubernetes.ts";
 import { knownResource } from "../../../api/resources.ts";
+import { rethrow } from "../../support/rethrow.ts";
 import type { StubAnswer } from "../api-stub.ts";
 import { connected, patience } from "./quiet-connection.ts";
 
@@ -45,7 +46,11 @@ test.each(["a watch", "pages"])(
     const { signal } = keeperSignal();
     const reflector = new KeepingReflector<KubeObject>(
       { client, clock: systemClock, ref: { resource }, keep: (object) => object },
-      { onChange: () => undefined, onDelete: ({ metadata }) => void deleted.push(metadata.name) },
+      {
+        onChange: () => undefined,
+        onDelete: ({ metadata }) => void deleted.push(metadata.name),
+        onBug: rethrow,
+      },
       signal,
     );
     reflector.synced.catch(() => undefined);

@@ -7,6 +7,7 @@ import { SpokeKeeper } from "../../../access/spokes/spoke-keeper.ts";
 import { systemClock } from "../../../access/time/system-clock.ts";
 import { FleetError } from "../../../api/errors.ts";
 import { knownResource } from "../../../api/resources.ts";
+import { rethrow } from "../../support/rethrow.ts";
 import { startApiStub, type StubAnswer } from "../api-stub.ts";
 import { entryOf, fileOf, profileOf, rawProvider } from "../builders.ts";
 import { authority, serverIdentity, untilTheEnd } from "../loopback.ts";
@@ -51,7 +52,7 @@ test("a credential that was taken back is noticed when a watch is renewed, witho
   const end = (): number | undefined => path.spokes().get("fleet/spoke-1")?.expiresAtMs;
   expect(end()).toBe(Date.parse("2099-01-01T00:00:00Z"));
   const ref = { resource: knownResource("v1", "ConfigMap") };
-  const handlers = { onChange: () => undefined, onDelete: () => undefined };
+  const handlers = { onChange: () => undefined, onDelete: () => undefined, onBug: rethrow };
   using _reflector = new Reflector({ clock: systemClock, client, ref }, handlers, signal);
   await watched.promise;
   await vi.waitFor(() => expect(keeper.state).toMatchObject(lost), { timeout: 60_000 });

@@ -14,6 +14,7 @@ import { FleetError } from "../../../api/errors.ts";
 import { knownResource } from "../../../api/resources.ts";
 import { useFleet } from "../../fleet/use-fleet.ts";
 import { QuickClock } from "../../support/quick-clock.ts";
+import { rethrow } from "../../support/rethrow.ts";
 
 const fleet = useFleet({
   spokes: [
@@ -252,6 +253,7 @@ describe("a spoke", () => {
       {
         onChange: ({ metadata }) => seen.push(metadata.name),
         onDelete: () => undefined,
+        onBug: rethrow,
         onError: (error) => failures.push(error),
       },
       connection.signal,
@@ -326,4 +328,4 @@ describe("a spoke", () => {
   });
 });
 
-const ignore = { onChange: (): void => undefined, onDelete: (): void => undefined };
+const ignore = { onChange: (): void => undefined, onDelete: (): void => undefined, onBug: rethrow };

@@ -11,6 +11,7 @@ import { knownResource } from "../../../api/resources.ts";
 import { LeaseEcho } from "../../../controller/leader/lease-echo.ts";
 import type { StubAnswer, StubRequest } from "../../access/api-stub.ts";
 import { authority, failureOf, stub, untilTheEnd } from "../../access/loopback.ts";
+import { rethrow } from "../../support/rethrow.ts";
 import { silentLog } from "../../support/silent-log.ts";
 
 const signal = AbortSignal.timeout(600_000);
@@ -58,7 +59,7 @@ test("a leader whose server of the hub hangs, but not its connection, sees and w
     void seen.push(metadata.name);
   using _watch = new Reflector(
     { clock: systemClock, client: hub.client, ref: configMaps, after: "1" },
-    { onChange, onDelete: () => undefined },
+    { onChange, onDelete: () => undefined, onBug: rethrow },
     signal,
   );
   const object = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "b", namespace: "a" } };

@@ -35,6 +35,7 @@ async function begun() {
       onVanished: tell("vanished"),
       onVisibilityChange: tell("visibility"),
       onError: tell("error"),
+      onBug: tell("bug"),
     },
   );
   onTestFinished(() => watch[Symbol.dispose]());

@@ -180,7 +180,7 @@ export async function beginWith(
 export function observeScripted(
   client: ScriptedWatches,
   onChange: (change: ObservedChange) => unknown = () => undefined,
-  options: Partial<Pick<ObserveOptions, "componentUid" | "watches" | "isUnwanted">> = {},
+  options: Partial<Pick<ObserveOptions, "componentUid" | "watches" | "isUnwanted" | "log">> = {},
 ): Observation {
   return observe({
     clock: client.clock,

@@ -82,6 +82,7 @@ export class NamespaceWatches implements Disposable {
         },
         onDelete: () => undefined,
         onError: (error) => this.#fail(error),
+        onBug: (error) => this.#fail(error),
         onSynced: () => {
           this.#failures = 0;
           this.#handlers.onSynced?.();
