@@ -27,6 +27,10 @@ export function pulled(metadata: Partial<ObjectMeta> = {}): Component {
 interface ClusterOptions {
   /** The ManagedCluster that the ClusterProfile stands for; another than `spoke-1` is in a set that is bound to its namespace. Null: there is no ClusterProfile. */
   readonly label?: string | null;
+  /** False: the namespace of these tests is bound to no set of clusters. */
+  readonly isBound?: boolean;
+  /** `--pull-namespace`; default: the namespace of these tests. */
+  readonly namespaces?: readonly string[];
   /** Of the condition of the ManagedCluster; default: True. */
   readonly available?: "True" | "Unknown";
   /** Since when the ManagedCluster is being deleted; absent: it stays. */
@@ -51,6 +55,8 @@ function bindAll(memory: MemoryHub, cluster: string): void {
 /** A hub with the ManagedCluster `spoke-1`, and attempts for its components. */
 export function hubThatPulls({
   label = "spoke-1",
+  isBound = true,
+  namespaces = [name],
   available = "True",
   goingSince,
   refusal,
@@ -67,23 +73,28 @@ export function hubThatPulls({
     const profile = { namespace: name, name: "spoke-1", labels };
     const spec = { clusterManager: { name: "open-cluster-management" } };
     memory.edit("ClusterProfile", "spoke-1", { metadata: profile, spec });
-    if (label !== "spoke-1") bindAll(memory, label);
+    if (label !== "spoke-1" && isBound) bindAll(memory, label);
   }
   const requests: string[] = [];
+  const places: string[] = [];
+  const note = (verb: string, ref: { readonly namespace?: string; readonly name: string }) => {
+    requests.push(`${verb} ${ref.name}`);
+    places.push(ref.namespace ?? "");
+  };
   const hub = {
     ...deps.hub,
     list: memory.list,
     patch: async (...args: Parameters<typeof memory.patch>) => {
-      if (args[0].resource.kind === "ManifestWork") requests.push(`patch ${args[0].name}`);
+      if (args[0].resource.kind === "ManifestWork") note("patch", args[0]);
       return memory.patch(...args);
     },
     // As for an object with a finalizer.
-    remove: async (ref: { readonly name: string }) => {
-      requests.push(`delete ${ref.name}`);
+    remove: async (ref: { readonly namespace?: string; readonly name: string }) => {
+      note("delete", ref);
       return "gone" as const;
     },
-    apply: async (ref: { readonly name: string }, object: object) => {
-      requests.push(`apply ${ref.name}`);
+    apply: async (ref: { readonly namespace?: string; readonly name: string }, object: object) => {
+      note("apply", ref);
       const written = memory.edit("ManifestWork", ref.name, { ...object });
       onApplied?.(ref.name, memory);
       return written;
@@ -99,7 +110,7 @@ export function hubThatPulls({
     refusal === undefined
       ? unexpected()
       : Promise.reject(new FleetError(refusal, "the hub has no connection"));
-  const settings = { mode: "Auto", agentImage: "image", namespaces: [name] } as const;
+  const settings = { mode: "Auto", agentImage: "image", namespaces } as const;
   const pull = { ...settings, watch: { open: () => undefined } };
   return {
     now: clock.date().toISOString(),
@@ -108,6 +119,8 @@ export function hubThatPulls({
     told,
     /** Writes to works, in their order. */
     requests,
+    /** The namespaces of these works. */
+    places,
     /** A work of a component, by default of that of these tests. */
     storeWork: (workName: string, metadata: object = {}, uid = serving().metadata.uid): void => {
       const labels = { "knfleet.dev/component-uid": uid };
