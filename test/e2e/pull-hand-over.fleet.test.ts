@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import {
   agentWorkName,
+  componentWorkName,
   deliveryAnnotation,
   managedClusterAnnotation,
   workApiVersion,
@@ -34,7 +35,7 @@ import {
   ready,
   remove,
 } from "./installation.ts";
-import { giveWayIn, playAgent, pullFlags, usePullScene } from "./pull-scene.ts";
+import { giveWayIn, keepWhileUsed, playAgent, pullFlags, usePullScene } from "./pull-scene.ts";
 
 const kind = "KnativeServing";
 const name = "knative-serving";
@@ -201,6 +202,31 @@ test("a version that the controller of the spoke does not have is told by it", a
   expect(conditionOf(told, "TargetClusterResolved")?.status).toBe("True");
   await change(hub, kind, { version: "1.23" });
   await ready(hub, kind);
+});
+
+test("an annotation that is taken off on the hub goes from the work and from the spoke", async () => {
+  const { hub, spoke } = scene();
+  const uid = (await read(hub, kind))?.metadata.uid ?? "";
+  const work = {
+    apiVersion: workApiVersion,
+    kind: "ManifestWork",
+    namespace: spoke.name,
+    name: componentWorkName({ kind, metadata: { uid } }),
+  };
+  const kept = async () => {
+    const objects = [await hub.admin.get(work), await read(spoke, kind)];
+    return objects.map((object) => {
+      const text = JSON.stringify({
+        ...object,
+        metadata: { ...object?.metadata, managedFields: [] },
+      });
+      return text.includes("knfleet.dev/keep-while-used");
+    });
+  };
+  await keepWhileUsed(hub, "true");
+  await expect.poll(kept).toEqual([true, true]);
+  await keepWhileUsed(hub, null);
+  await expect.poll(kept).toEqual([false, false]);
 });
 
 test("from pull to push, the hub takes it back once the controller of the spoke has let go, and nothing restarts", async () => {

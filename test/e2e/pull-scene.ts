@@ -4,7 +4,7 @@ import { afterAll, beforeAll } from "vitest";
 
 import { clusterProfileApiVersion } from "../../api/cluster-profile.ts";
 import { agentWorkName } from "../../api/delivery.ts";
-import type { NamespacedName } from "../../api/kubernetes.ts";
+import { keyOf, type NamespacedName } from "../../api/kubernetes.ts";
 import { agentNamespace } from "../../controller/pull/agent.ts";
 import type { Cluster, Fleet } from "../fleet/fleet.ts";
 import { isRecord, valueAt } from "../fleet/json-record.ts";
@@ -15,6 +15,7 @@ import { letExecute, writeWorkKubeconfig } from "../fleet/ocm/work-rights.ts";
 import { useFleet } from "../fleet/use-fleet.ts";
 import { waitFor } from "../fleet/wait-for.ts";
 import { type ControllerProcess, startControllerProcess } from "../support/controller-process.ts";
+import { componentOf } from "./installation.ts";
 
 /** A hub and a spoke that Open Cluster Management has registered, whose ClusterProfile has no way in. */
 export interface PullScene {
@@ -85,6 +86,27 @@ export async function giveWayIn(
   return metadata;
 }
 
+/** The spoke, to Open Cluster Management. */
+export const clusterKey = {
+  apiVersion: "cluster.open-cluster-management.io/v1",
+  kind: "ManagedCluster",
+  name: "spoke-1",
+};
+
+/** Uses Serving on the spoke. */
+export const user = {
+  apiVersion: "serving.knative.dev/v1",
+  kind: "Service",
+  metadata: { namespace: "default", name: "in-use" },
+  spec: { template: { spec: { containers: [{ image: "registry.example/app" }] } } },
+};
+
+/** Writes the annotation of a component; null takes it off. */
+export async function keepWhileUsed({ admin }: Cluster, value: string | null): Promise<void> {
+  const metadata = { annotations: { "knfleet.dev/keep-while-used": value } };
+  await admin.patch(keyOf(componentOf({ kind: "KnativeServing" })), { metadata });
+}
+
 /** What docs/removal.md grants for `knfleet.dev/keep-while-used`, here to the controller on the spoke. */
 export async function letLookForUsers({ admin }: Cluster): Promise<void> {
   const rbac = "rbac.authorization.k8s.io";
@@ -92,8 +114,8 @@ export async function letLookForUsers({ admin }: Cluster): Promise<void> {
   const rules = [{ apiGroups: ["serving.knative.dev"], resources: ["*"], verbs: ["list"] }];
   const roleRef = { apiGroup: rbac, kind: "ClusterRole", ...metadata };
   const subjects = [{ kind: "ServiceAccount", namespace: agentNamespace, name: agentWorkName }];
-  await admin.create({ apiVersion: `${rbac}/v1`, kind: "ClusterRole", metadata, rules });
-  await admin.create({
+  await admin.apply({ apiVersion: `${rbac}/v1`, kind: "ClusterRole", metadata, rules });
+  await admin.apply({
     apiVersion: `${rbac}/v1`,
     kind: "ClusterRoleBinding",
     metadata,

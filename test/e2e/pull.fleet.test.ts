@@ -28,18 +28,21 @@ import {
   remove,
 } from "./installation.ts";
 import { runOneWriteLives } from "./one-write-lives.ts";
-import { letLookForUsers, playAgent, pullFlags, usePullScene } from "./pull-scene.ts";
+import {
+  clusterKey,
+  keepWhileUsed,
+  letLookForUsers,
+  playAgent,
+  pullFlags,
+  usePullScene,
+  user,
+} from "./pull-scene.ts";
 
 const kind = "KnativeServing";
 const scene = usePullScene({ mayExecute: false });
 const stack = new AsyncDisposableStack();
 const profile = { namespace: "fleet", name: "spoke-1" };
 const flags = ["--delivery=Auto", ...pullFlags];
-const clusterKey = {
-  apiVersion: "cluster.open-cluster-management.io/v1",
-  kind: "ManagedCluster",
-  name: "spoke-1",
-};
 
 const releaseDir = sampleDirOf();
 let before: ReadonlySet<string>;
@@ -292,35 +295,32 @@ test("controllers that die after each of their writes bring a component to its s
   expect(await leftOnSpoke()).toEqual([`|Namespace||${agentNamespace}`]);
 }, 180_000);
 
-/** Uses Serving on the spoke. */
-const user = {
-  apiVersion: "serving.knative.dev/v1",
-  kind: "Service",
-  metadata: { namespace: "default", name: "in-use" },
-  spec: { template: { spec: { containers: [{ image: "registry.example/app" }] } } },
-};
-
-test("a component that is kept while it is used says on its spoke by what, and goes when it is used no more", async () => {
-  const { hub, spoke } = scene();
-  await startController();
-  await create(hub, { kind, on: profile });
-  await playLocal();
-  await ready(hub, kind);
-  await letLookForUsers(spoke);
-  await spoke.admin.create(user);
-  const annotations = { "knfleet.dev/keep-while-used": "true" };
-  await hub.admin.patch(keyOf(componentOf({ kind })), { metadata: { annotations } });
-  await remove(hub, kind);
-  const told = async () => JSON.stringify((await read(spoke, kind))?.["status"]);
-  await expect.poll(told).toContain("Still used by 1 Service (default/in-use)");
-  expect(await read(hub, kind)).toBeDefined();
-  await spoke.admin.remove(keyOf(user));
-  await gone(hub, kind);
-  await waitFor("all works to go", async () => (await works()).length === 0);
-  expect(await read(spoke, kind)).toBeUndefined();
-  await local?.stop();
-  await controller.stop();
-});
+// A work that is being deleted brings nothing more, so the annotation is taken off on the spoke.
+test.each(["it is used no more", "its annotation is taken off there"])(
+  "a component that is kept while it is used says on its spoke by what, and goes when %s",
+  async (way) => {
+    const { hub, spoke } = scene();
+    await startController();
+    await create(hub, { kind, on: profile });
+    await playLocal();
+    await ready(hub, kind);
+    await letLookForUsers(spoke);
+    await spoke.admin.apply(user);
+    await keepWhileUsed(hub, "true");
+    await remove(hub, kind);
+    const told = async () => JSON.stringify((await read(spoke, kind))?.["status"]);
+    await expect.poll(told).toContain("Still used by 1 Service (default/in-use)");
+    expect((await ownWork()).metadata.deletionTimestamp).toBeDefined();
+    if (way === "it is used no more") await spoke.admin.remove(keyOf(user));
+    else await keepWhileUsed(spoke, null);
+    await gone(hub, kind);
+    await waitFor("all works to go", async () => (await works()).length === 0);
+    expect(await read(spoke, kind)).toBeUndefined();
+    await spoke.admin.remove(keyOf(user));
+    await local?.stop();
+    await controller.stop();
+  },
+);
 
 test("a component whose cluster never comes back goes without it, and everything stays there", async () => {
   const { hub, spoke } = scene();
