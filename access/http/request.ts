@@ -97,6 +97,8 @@ export interface TransportOptions {
   readonly guard?: AddressGuard;
   /** Absent: everything may be sent at any time. */
   readonly mayWrite?: MayWrite;
+  /** Failures do not say what is behind the address; see `concealed`. */
+  readonly conceals?: boolean;
   /** Budget for the unfinished answers of the cluster. Absent: no limit. */
   readonly answers?: ClusterAnswers;
   /** Called when an established connection broke, or fell silent. */

@@ -2,7 +2,7 @@ import type { Dispatcher } from "undici";
 
 import { type AnswerBody, answerLimits, readAnswer } from "../answer-limits.ts";
 import { isJson } from "../json.ts";
-import { ConnectionError, connectionErrorOf } from "../kube/api-error.ts";
+import { concealed, ConnectionError, connectionErrorOf } from "../kube/api-error.ts";
 import { mendHttp2Streams } from "../runtime/mend-http2-streams.ts";
 import { abortable, Deadline, withTimeout } from "../time/deadline.ts";
 import { Semaphore } from "../time/semaphore.ts";
@@ -273,9 +273,11 @@ export class Transport implements AsyncDisposable {
   #failure(error: unknown, signal: AbortSignal): unknown {
     if (signal.aborted) return signal.reason;
     if (error instanceof WriteRefusedError) return error;
-    const { server, proxy } = this.#options.endpoint;
+    const { endpoint, conceals = false } = this.#options;
+    const { server, proxy } = endpoint;
     const way = proxy === undefined ? "" : ` through the proxy ${describeProxy(proxy)}`;
-    return connectionErrorOf(error, `${server}${way}`);
+    const failure = connectionErrorOf(error, `${server}${way}`);
+    return conceals ? concealed(failure, server) : failure;
   }
 }
 

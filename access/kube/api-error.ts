@@ -71,16 +71,43 @@ export type ConnectionFailure =
 export class ConnectionError extends Error {
   override readonly name = "ConnectionError";
   readonly failure: ConnectionFailure;
+  /** What may be told of `failure`; see `concealed`. */
+  readonly told: ConnectionFailure;
 
   constructor(
     failure: ConnectionFailure,
     message: string,
-    options: { readonly cause?: unknown } = {},
+    { told = failure, ...options }: ConnectionErrorOptions = {},
   ) {
     super(message, options);
     this.failure = failure;
+    this.told = told;
   }
 }
+
+interface ConnectionErrorOptions {
+  readonly cause?: unknown;
+  readonly told?: ConnectionFailure;
+}
+
+// They say nothing of what listens where.
+const harmless: ReadonlySet<ConnectionFailure> = new Set(["notAllowed", "tooLarge", "closed"]);
+
+/**
+ * The same failure without a word about what is behind the address: whether nothing listens there, something else, or a server that is not trusted. For addresses that a tenant chooses, who
+ * could find out the open ports of the hub's network. The cause, for the log, is the error with all its words.
+ */
+export function concealed(error: ConnectionError, server: string): ConnectionError {
+  if (harmless.has(error.failure)) return error;
+  return new ConnectionError(error.failure, `${server} ${concealedSentence}`, {
+    cause: error,
+    told: "other",
+  });
+}
+
+/** What is said of every such server. */
+export const concealedSentence =
+  "does not answer as an API server that is trusted; the log of the controller says why";
 
 /** Whether an error is a failure of a server or of the way to it, and not a bug of this program. */
 export function isServerFailure(error: unknown): boolean {

@@ -18,11 +18,12 @@ import { anyEndpoint } from "./kubeconfig-clusters.ts";
 export type EndpointCheck =
   /** `kubernetes` is undefined when the server tells its version only to users that it knows. */
   | { readonly kind: "answers"; readonly kubernetes: string | undefined }
-  /** `reason` is for a condition. `message` is text of ours. */
+  /** `reason` and `message` are for a condition, in words of ours. `cause` is for the log. */
   | {
       readonly kind: "fails";
-      readonly reason: "Unreachable" | "TLSUntrusted" | "EndpointInvalid";
+      readonly reason: "Unreachable" | "EndpointInvalid";
       readonly message: string;
+      readonly cause?: unknown;
     };
 
 /** Checks one API server. Rejects only with the reason of the signal. */
@@ -89,12 +90,12 @@ function isUnreached(answer: TransportAnswer): boolean {
   return answer.status === 401 && refuserOf(answer) === "unreached";
 }
 
-// One text for all: whoever writes a ClusterProfile or a kubeconfig could learn from another which ports of the hub's network are open.
-const unreachable: EndpointCheck = {
+// One text for all: whoever writes a ClusterProfile or a kubeconfig could learn from another which ports of the hub's network are open, and what listens there.
+const unreachable = {
   kind: "fails",
   reason: "Unreachable",
-  message: `No API server that is ready answered within ${limitMs / 1_000} s`,
-};
+  message: `No API server that is ready and trusted answered within ${limitMs / 1_000} s`,
+} as const satisfies EndpointCheck;
 
 function failureOf(error: unknown): EndpointCheck {
   if (error instanceof FleetError) {
@@ -102,10 +103,9 @@ function failureOf(error: unknown): EndpointCheck {
   }
   if (!(error instanceof ConnectionError)) {
     // The time is over: every other error of a transport is a ConnectionError.
-    return unreachable;
+    return { ...unreachable, cause: error };
   }
   const { failure, message } = error;
-  if (failure === "untrusted") return { kind: "fails", reason: "TLSUntrusted", message };
   if (failure === "notAllowed") return { kind: "fails", reason: "EndpointInvalid", message };
-  return unreachable;
+  return { ...unreachable, cause: error };
 }

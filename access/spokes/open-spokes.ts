@@ -19,7 +19,7 @@ import { PluginHomes } from "../plugins/plugin-homes.ts";
 import { PluginLimits } from "../plugins/plugin-limits.ts";
 import type { ProviderFile } from "../providers/provider-config.ts";
 import { loadProviderFile, watchProviderFile } from "../providers/provider-file.ts";
-import type { ReferencePolicy } from "../providers/reference-policy.ts";
+import { isShared, type ReferencePolicy } from "../providers/reference-policy.ts";
 import { assertSomeUsable } from "../providers/select-provider.ts";
 import { abortable, withTimeout } from "../time/deadline.ts";
 import { failedResolve } from "./attempt-steps.ts";
@@ -44,7 +44,8 @@ export interface SpokesOptions extends Omit<
   /** Path of the provider file. Without it every `acquire` throws `AccessProviderNotConfigured`. */
   readonly providerFile?: string;
   /** Managers whose profiles are trusted. Absent: all. */
-  readonly trust?: Pick<ReferencePolicy, "trustedManagers">;
+  readonly trust?: Pick<ReferencePolicy, "trustedManagers"> &
+    Partial<Pick<ReferencePolicy, "mode" | "trustedNamespaces">>;
   readonly log?: SpokeLog;
   /** How long an unused connection is kept, in ms. Default: a minute. */
   readonly releaseMs?: number;
@@ -107,7 +108,8 @@ class SpokeFleet implements Spokes {
       answers: new AnswerBudget(),
       kept: new KeepBudget(),
     };
-    this.#deps = { ...options, ...limits, onSharedToken };
+    const conceals = mayBeTenants(options.trust);
+    this.#deps = { ...options, ...limits, onSharedToken, conceals };
     this.#providers = providers;
     // Without a provider file no spoke can be reached, and the hub needs no ClusterProfiles at all.
     if (place === undefined || providers === undefined) return;
@@ -332,6 +334,12 @@ class SpokeFleet implements Spokes {
 }
 
 // Without the cause, which may hold text of a server or plugin.
+/** Whether a tenant may have written a ClusterProfile that counts: in a hub that several teams share, unless its namespaces are named. */
+function mayBeTenants(trust: SpokesOptions["trust"]): boolean {
+  const { mode = "Any", trustedNamespaces } = trust ?? {};
+  return isShared({ mode }) && trustedNamespaces === undefined;
+}
+
 function factsOf(error: unknown): object {
   return { error: error instanceof Error ? error.message : "unknown" };
 }

@@ -9,7 +9,7 @@ import { withPace } from "../http/paced-requester.ts";
 import { RequestCounters } from "../http/request-counters.ts";
 import type { TransportAnswer } from "../http/request.ts";
 import { AuthorizedRequester } from "../http/requester.ts";
-import { ConnectionError, type ConnectionFailure } from "../kube/api-error.ts";
+import { concealedSentence, ConnectionError, type ConnectionFailure } from "../kube/api-error.ts";
 import { createKubeClient } from "../kube/create-kube-client.ts";
 import type { KubeClient } from "../kube/kube-client.ts";
 import { RenewingCredentials } from "../plugins/credential-source.ts";
@@ -80,6 +80,7 @@ export class SpokeLink implements SpokeConnection, AsyncDisposable {
   readonly #steps: AttemptSteps;
   readonly #waits: TurnWaits;
   readonly #home: Disposable | undefined;
+  readonly #conceals: boolean;
 
   /** Opens no connection yet. */
   constructor(access: ResolvedAccess, deps: SpokeDeps, handlers: LinkHandlers) {
@@ -98,6 +99,7 @@ export class SpokeLink implements SpokeConnection, AsyncDisposable {
       rejectedPauseMs,
       onDropped: (credential) => deps.path?.dropCredential(spokeName(access), credential),
     });
+    this.#conceals = deps.conceals === true && access.allowedServers.length === 0;
     const { mayWrite } = deps;
     const answers = (deps.answers ?? new AnswerBudget()).cluster();
     this.#requester = new AuthorizedRequester({
@@ -110,6 +112,7 @@ export class SpokeLink implements SpokeConnection, AsyncDisposable {
       onTrouble,
       onConnect: (times) => steps.reportConnection(times),
       guard: addressGuardOf(access, deps),
+      conceals: this.#conceals,
       ...(deps.silence === undefined ? {} : { silence: deps.silence }),
       ...(mayWrite === undefined ? {} : { mayWrite: () => mayWrite(access.profile) }),
       ...(deps.onRequest === undefined ? {} : { onRequest: deps.onRequest }),
@@ -216,8 +219,8 @@ export class SpokeLink implements SpokeConnection, AsyncDisposable {
     timeoutMs: number,
   ): Promise<TransportAnswer> {
     const ms = timeoutMs + questionSlackMs;
-    const text = `${this.#profileName()}: GET ${path} had no answer within ${ms / 1_000} s, the time for its credential included`;
-    const reason = new FleetError("RemoteClientCreationFailed", text, { code: "Unreachable" });
+    const what = `GET ${path} had no answer within ${ms / 1_000} s, the time for its credential included`;
+    const reason = this.#unanswered(what);
     using limit = this.#waits.limit(signal, { ms, reason });
     const request = questionOf(path, timeoutMs);
     return await this.#requester.send(request, limit.signal);
@@ -232,11 +235,16 @@ export class SpokeLink implements SpokeConnection, AsyncDisposable {
   }
 
   #unreachable(status: number, path: string): FleetError {
-    return new FleetError(
-      "RemoteClientCreationFailed",
-      `${this.#profileName()}: ${this.#requester.server} answered ${status} to GET ${path}`,
-      { code: "Unreachable" },
-    );
+    return this.#unanswered(`${this.#requester.server} answered ${status} to GET ${path}`);
+  }
+
+  /** The error for a server that does not answer as it should. */
+  #unanswered(what: string): FleetError {
+    const text = this.#conceals ? `${this.#requester.server} ${concealedSentence}` : what;
+    return new FleetError("RemoteClientCreationFailed", `${this.#profileName()}: ${text}`, {
+      code: "Unreachable",
+      ...(this.#conceals ? { cause: new Error(what) } : {}),
+    });
   }
 
   #excessOf(cause: ConnectionError): FleetError {
@@ -246,7 +254,7 @@ export class SpokeLink implements SpokeConnection, AsyncDisposable {
 
   #fleetErrorFor(error: unknown): unknown {
     if (!(error instanceof ConnectionError)) return error;
-    const code = codes[error.failure] ?? "Unreachable";
+    const code = codes[error.told] ?? "Unreachable";
     const message = `${this.#profileName()}: ${error.message}`;
     return new FleetError("RemoteClientCreationFailed", message, { code, cause: error });
   }

@@ -54,6 +54,11 @@ export interface SpokeDeps {
   readonly quiet?: Silence;
   /** Absent: everything may be sent at any time. */
   readonly mayWrite?: (profile: ClusterProfileRef) => boolean;
+  /**
+   * Failures do not say what is behind the address of a ClusterProfile, unless `allowedServers` of its provider names it: a tenant may have written it. Security: who may
+   * use which cluster.
+   */
+  readonly conceals?: boolean;
   /** Called with each obtained credential, so that the caller can keep it out of its output. */
   readonly onCredential?: (credential: Credential) => void;
 }

@@ -1,4 +1,6 @@
+import { foreignText } from "../../api/foreign-text.ts";
 import type { KubeObject } from "../../api/kubernetes.ts";
+import { ConnectionError } from "../kube/api-error.ts";
 import { LinePace, type Log } from "../log.ts";
 import type { ProviderFile } from "../providers/provider-config.ts";
 import type { Clock } from "../time/clock.ts";
@@ -53,8 +55,9 @@ export class SpokeLogger {
         this.#log?.info({ ...facts, provider }, "Connected to the spoke"),
       );
     } else if ("error" in state) {
-      const { reason, message } = state.error;
-      const facts = { state: state.kind, reason, error: message };
+      const { reason, message, cause } = state.error;
+      const detail = detailOf(cause);
+      const facts = { state: state.kind, reason, error: message, ...(detail && { detail }) };
       this.#warn(spoke, facts, "No connection to the spoke");
     }
   }
@@ -82,4 +85,15 @@ export class SpokeLogger {
     const leftOut = this.#pace.admit(spoke);
     if (leftOut !== undefined) line(leftOut === 0 ? { spoke } : { spoke, leftOut });
   }
+}
+
+const longestDetail = 400;
+
+/** What the message of a concealed failure leaves out; undefined for another failure, which says everything. */
+function detailOf(cause: unknown): string | undefined {
+  const error = cause instanceof ConnectionError ? cause.cause : cause;
+  const isConcealed = error instanceof ConnectionError || !(cause instanceof ConnectionError);
+  return isConcealed && error instanceof Error
+    ? foreignText(error.message, longestDetail)
+    : undefined;
 }

@@ -2,6 +2,7 @@ import type { CheckEndpoint, EndpointCheck } from "../../access/profiles/check-e
 import type { Clock } from "../../access/time/clock.ts";
 import type { AccessCluster } from "../../api/cluster-profile.ts";
 import { canonicalJson } from "../../api/fields.ts";
+import type { Log } from "../log.ts";
 
 /** How long an answer counts. */
 const answeredMs = 60_000;
@@ -15,12 +16,15 @@ interface KnownCheck {
   readonly result: EndpointCheck;
   readonly dueAt: number;
   readonly isDoubted: boolean;
+  /** Why the check failed, for the log; undefined: it did not. */
+  readonly failure: string | undefined;
 }
 
 interface PacedChecksOptions {
   readonly check: CheckEndpoint;
   readonly clock: Clock;
   readonly random: () => number;
+  readonly log: Pick<Log, "info">;
 }
 
 /** Remembers the last check of each cluster until the next one is due. A changed address is checked at once. */
@@ -44,9 +48,21 @@ export class PacedChecks {
       result.kind === "fails" && before?.result.kind === "answers" && !before.isDoubted;
     const counts = isDoubted ? before.result : result;
     const ms = isDoubted ? doubtedMs : result.kind === "answers" ? answeredMs : failedMs;
+    if (result.kind === "fails") this.#logFailure(key, result, before);
     const dueAt = clock.now() + ms * (0.9 + this.#options.random() / 5);
-    this.#known.set(key, { of, result: counts, dueAt, isDoubted });
+    const failure = result.kind === "fails" ? String(result.cause) : undefined;
+    this.#known.set(key, { of, result: counts, dueAt, isDoubted, failure });
     return counts;
+  }
+
+  /** The condition does not say why a server does not answer; see check-endpoint.ts. */
+  #logFailure(
+    profile: string,
+    { cause: err }: Extract<EndpointCheck, { kind: "fails" }>,
+    before: KnownCheck | undefined,
+  ): void {
+    if (err === undefined || before?.failure === String(err)) return;
+    this.#options.log.info({ profile, err }, "The API server of a ClusterProfile does not answer");
   }
 
   /** Milliseconds until the next check of a profile. */

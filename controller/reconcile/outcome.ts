@@ -138,12 +138,12 @@ const codesOfLoss: Partial<Record<ConnectionFailure, Code>> = {
 
 function unreachable(error: ConnectionError, cluster: string): FleetError {
   const message = `${cluster}: ${error.message}`;
-  if (error.failure === "untrusted") {
+  if (error.told === "untrusted") {
     const code = "TLSUntrusted";
     return new FleetError("RemoteClientCreationFailed", message, { code, cause: error });
   }
   // The error came after the connection, so the cluster was reached.
-  const code = codesOfLoss[error.failure] ?? "Unreachable";
+  const code = codesOfLoss[error.told] ?? "Unreachable";
   return new FleetError("SpokeUnreachable", message, { code, cause: error });
 }
 

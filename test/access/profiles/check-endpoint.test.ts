@@ -1,8 +1,12 @@
-import { expect, test } from "vitest";
+import { once } from "node:events";
+import { createServer, type Socket } from "node:net";
 
-import { endpointChecker } from "../../../access/profiles/check-endpoint.ts";
+import { expect, onTestFinished, test } from "vitest";
+
+import { type EndpointCheck, endpointChecker } from "../../../access/profiles/check-endpoint.ts";
 import { systemClock } from "../../../access/time/system-clock.ts";
 import { createAuthority } from "../../fleet/certificates.ts";
+import { portOf } from "../../fleet/ports.ts";
 import { type StubAnswer, startApiStub } from "../api-stub.ts";
 
 const authority = createAuthority("spoke");
@@ -73,21 +77,45 @@ test.each<{ readonly name: string; readonly readyz: StubAnswer; readonly version
   { name: "that breaks off", readyz: { reset: true } },
   { name: "that is none", readyz: denied(404), version: denied(404) },
 ])("a server $name does not answer", async ({ readyz, version: told = version }) => {
-  expect(await checkStub({ "/readyz": readyz, "/version": told })).toEqual(unreachable);
+  expect(await checkStub({ "/readyz": readyz, "/version": told })).toMatchObject(unreachable);
 });
 
-test("a port where nobody listens looks like one where somebody else does", async () => {
-  expect(await check({ server: "https://127.0.0.1:1" }, signal)).toEqual(unreachable);
+test.each<readonly [string, () => Promise<EndpointCheck>, RegExp]>([
+  [
+    "where nobody listens",
+    () => check({ server: "https://127.0.0.1:1", "certificate-authority-data": ca }, signal),
+    /refused the connection/,
+  ],
+  ["of a server with another certificate", () => checkStub({}, otherCa), /is not trusted/],
+  ["of no TLS server", () => checkPlain((socket) => void socket.end("SSH-2.0-a\r\n")), /./],
+  ["that closes each connection", () => checkPlain((socket) => socket.resetAndDestroy()), /./],
+  ["that says nothing", () => checkPlain(() => undefined), /in time/],
+])("a port %s looks like any other, and only the log tells more", async (_, checked, said) => {
+  const { cause, ...told } = { cause: undefined, ...(await checked()) };
+  expect(told).toEqual(unreachable);
+  expect(String(cause)).toMatch(said);
 });
+
+/** Checks a TCP server that is no TLS server. */
+async function checkPlain(onSocket: (socket: Socket) => unknown): Promise<EndpointCheck> {
+  const server = createServer((socket) => {
+    socket.on("error", () => undefined);
+    onSocket(socket);
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(() => void server.close());
+  const at = `https://127.0.0.1:${portOf(server.address())}`;
+  return check({ server: at, "certificate-authority-data": ca }, signal);
+}
 
 const unreachable = {
   kind: "fails",
   reason: "Unreachable",
-  message: "No API server that is ready answered within 10 s",
+  message: "No API server that is ready and trusted answered within 10 s",
 };
 
-test("the certificate of a server is verified, and addresses of the pod itself are refused", async () => {
-  expect(await checkStub({}, otherCa)).toMatchObject({ kind: "fails", reason: "TLSUntrusted" });
+test("addresses of the pod itself are refused", async () => {
   const local = { server: "https://127.0.0.1:6443", "certificate-authority-data": ca };
   const invalid = { kind: "fails", reason: "EndpointInvalid" };
   expect(await checkInPod(local, signal)).toMatchObject(invalid);

@@ -17,7 +17,7 @@ const ref = { namespace: "fleet", name: "x" };
 const apiVersion = "multicluster.x-k8s.io/v1alpha1";
 const answers: EndpointCheck = { kind: "answers", kubernetes: "v1.36.1" };
 const quiet: EndpointCheck = { kind: "answers", kubernetes: undefined };
-const fails: EndpointCheck = { kind: "fails", reason: "TLSUntrusted", message: "untrusted" };
+const fails: EndpointCheck = { kind: "fails", reason: "Unreachable", message: "silent" };
 const reached: SourceAccess = { kind: "cluster", cluster };
 const present = profileOn("fleet/x", { status: { version: { kubernetes: "v1.35.0" } } });
 
@@ -86,7 +86,7 @@ test.each<{
 }>([
   { name: "answers", check: answers, health: "True Ready", version: "v1.36.1" },
   { name: "hides its version", check: quiet, health: "True Ready" },
-  { name: "fails", check: fails, health: "False TLSUntrusted" },
+  { name: "fails", check: fails, health: "False Unreachable" },
   { name: "has a refused kubeconfig", access: refused, health: "False KubeconfigRefused" },
   { name: "has no kubeconfig", access: missing, health: "False KubeconfigMissing" },
   {
@@ -170,8 +170,8 @@ test("of a registered profile only health and version are written", () => {
       {
         type: "ControlPlaneHealthy",
         status: "False",
-        reason: "TLSUntrusted",
-        message: "untrusted",
+        reason: "Unreachable",
+        message: "silent",
         lastTransitionTime: "2026-11-01T00:00:00Z",
       },
     ],

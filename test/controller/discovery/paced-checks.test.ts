@@ -13,12 +13,14 @@ const { signal } = new AbortController();
 function checksOf(first: EndpointCheck) {
   const clock = new FakeClock();
   const asked: (string | undefined)[] = [];
-  const world = { answer: first, clock, asked };
+  const lines: object[] = [];
+  const log = { info: (fields: object): void => void lines.push(fields) };
+  const world = { answer: first, clock, asked, lines };
   const check = ({ server }: { readonly server?: string }): Promise<EndpointCheck> => {
     asked.push(server);
     return Promise.resolve(world.answer);
   };
-  const checks = new PacedChecks({ check, clock, random: () => 0.5 });
+  const checks = new PacedChecks({ check, clock, log, random: () => 0.5 });
   const run = (way = cluster): Promise<EndpointCheck> => checks.run("fleet/a", { ...way }, signal);
   return { ...world, world, checks, run };
 }
@@ -57,4 +59,23 @@ test("another address is asked at once, and nothing is doubted there", async () 
   checks.forget("fleet/a");
   await run(moved);
   expect(asked).toHaveLength(3);
+});
+
+test("the log says why a server does not answer, each reason once", async () => {
+  const [refused, untrusted] = [new Error("refused"), new Error("untrusted")];
+  const { world, clock, lines, run } = checksOf({ ...fails, cause: refused });
+  const again = async (answer: EndpointCheck): Promise<void> => {
+    world.answer = answer;
+    await clock.advance(60_000);
+    await run();
+  };
+  await run();
+  await again({ ...fails, cause: new Error("refused") });
+  await again({ ...fails, cause: untrusted });
+  await again(fails);
+  await again(answers);
+  await again({ ...fails, cause: untrusted });
+  expect(lines).toEqual(
+    [refused, untrusted, untrusted].map((err) => ({ profile: "fleet/a", err })),
+  );
 });
