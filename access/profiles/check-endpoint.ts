@@ -23,7 +23,7 @@ export type EndpointCheck =
       readonly kind: "fails";
       readonly reason: "Unreachable" | "EndpointInvalid";
       readonly message: string;
-      readonly cause?: unknown;
+      readonly cause?: Error;
     };
 
 /** Checks one API server. Rejects only with the reason of the signal. */
@@ -103,7 +103,7 @@ function failureOf(error: unknown): EndpointCheck {
   }
   if (!(error instanceof ConnectionError)) {
     // The time is over: every other error of a transport is a ConnectionError.
-    return { ...unreachable, cause: error };
+    return error instanceof Error ? { ...unreachable, cause: error } : unreachable;
   }
   const { failure, message } = error;
   if (failure === "notAllowed") return { kind: "fails", reason: "EndpointInvalid", message };

@@ -17,7 +17,7 @@ interface KnownCheck {
   readonly dueAt: number;
   readonly isDoubted: boolean;
   /** Why the check failed, for the log; undefined: it did not. */
-  readonly failure: string | undefined;
+  readonly failure: Error | undefined;
 }
 
 interface PacedChecksOptions {
@@ -48,21 +48,18 @@ export class PacedChecks {
       result.kind === "fails" && before?.result.kind === "answers" && !before.isDoubted;
     const counts = isDoubted ? before.result : result;
     const ms = isDoubted ? doubtedMs : result.kind === "answers" ? answeredMs : failedMs;
-    if (result.kind === "fails") this.#logFailure(key, result, before);
+    this.#logFailure(key, result, before);
     const dueAt = clock.now() + ms * (0.9 + this.#options.random() / 5);
-    const failure = result.kind === "fails" ? String(result.cause) : undefined;
-    this.#known.set(key, { of, result: counts, dueAt, isDoubted, failure });
+    this.#known.set(key, { of, result: counts, dueAt, isDoubted, failure: failureOf(result) });
     return counts;
   }
 
   /** The condition does not say why a server does not answer; see check-endpoint.ts. */
-  #logFailure(
-    profile: string,
-    { cause: err }: Extract<EndpointCheck, { kind: "fails" }>,
-    before: KnownCheck | undefined,
-  ): void {
-    if (err === undefined || before?.failure === String(err)) return;
-    this.#options.log.info({ profile, err }, "The API server of a ClusterProfile does not answer");
+  #logFailure(profile: string, result: EndpointCheck, before: KnownCheck | undefined): void {
+    const failure = failureOf(result);
+    if (failure === undefined || failure.message === before?.failure?.message) return;
+    const fields = { profile, err: failure };
+    this.#options.log.info(fields, "The API server of a ClusterProfile does not answer");
   }
 
   /** Milliseconds until the next check of a profile. */
@@ -74,4 +71,8 @@ export class PacedChecks {
   forget(key: string): void {
     this.#known.delete(key);
   }
+}
+
+function failureOf(result: EndpointCheck): Error | undefined {
+  return result.kind === "fails" ? result.cause : undefined;
 }

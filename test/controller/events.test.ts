@@ -243,21 +243,18 @@ test.each([
   },
 );
 
-const { apiVersion, kind } = component;
-
 function ofUid(uid: string): EventSubject {
-  return { apiVersion, kind, metadata: { namespace: "a", uid, name: uid, resourceVersion: "1" } };
+  return { ...component, metadata: { ...component.metadata, uid, name: uid } };
 }
 
 test("a failure that is forgotten for want of room is written, and its timer ends no later one's wait", async () => {
   const written: string[] = [];
-  const stored = Promise.resolve({ ...component, metadata: component.metadata });
-  const note = (text: unknown) => {
-    if (String(text).startsWith("oldest.")) written.push(String(text));
-    return stored;
+  const note = async (name = "") => {
+    if (name.startsWith("oldest.")) written.push(name);
+    return component;
   };
   const client: ConstructorParameters<typeof EventRecorder>[0]["client"] = {
-    get: () => stored,
+    get: async () => component,
     create: (_ref, { metadata: { name } }) => note(name),
     patch: ({ name }) => note(name),
   };

@@ -14,7 +14,7 @@ import { fleetErrorOf } from "../../../controller/reconcile/outcome.ts";
 import { createAuthority } from "../../fleet/certificates.ts";
 import { portOf } from "../../fleet/ports.ts";
 import { QuickClock } from "../../support/quick-clock.ts";
-import { startApiStub } from "../api-stub.ts";
+import { startApiStub, type StubAnswer } from "../api-stub.ts";
 import { entryOf, profileOf, rawProvider } from "../builders.ts";
 import { authority, serverIdentity, untilTheEnd } from "../loopback.ts";
 
@@ -55,6 +55,10 @@ interface Behind {
   readonly trust?: string;
 }
 
+function notHere(): StubAnswer {
+  return { status: 404, body: "Not here" };
+}
+
 /** What a tenant may put behind the address of her ClusterProfile. */
 const places: Readonly<Record<string, () => Promise<Behind>>> = {
   "nothing listens": async () => ({ server: "https://127.0.0.1:1" }),
@@ -72,8 +76,7 @@ const places: Readonly<Record<string, () => Promise<Behind>>> = {
     return { server: stub.server, trust: otherCa };
   },
   "a TLS server is trusted and no API server": async () => {
-    const answer = () => ({ status: 404, body: "Not here" });
-    const stub = untilTheEnd(await startApiStub({ identity: serverIdentity, answer }));
+    const stub = untilTheEnd(await startApiStub({ identity: serverIdentity, answer: notHere }));
     return { server: stub.server };
   },
   "a name does not resolve": async () => ({ server: "https://nobody.invalid:6443" }),

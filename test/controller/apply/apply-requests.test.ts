@@ -3,12 +3,11 @@ import { expect, test } from "vitest";
 import { ApiError } from "../../../access/kube/api-error.ts";
 import type { KubeObject } from "../../../api/kubernetes.ts";
 import { applyRequests } from "../../../controller/apply/apply-requests.ts";
-import type { DesiredObject } from "../../../installation/desired.ts";
 import { manifestOf, preparedOf } from "./prepared.ts";
 
 const { signal } = new AbortController();
 const manifest = manifestOf("v1 ConfigMap ns/a", { data: { a: "1" } });
-const [desired] = preparedOf([manifest]) as readonly [DesiredObject];
+const desired = preparedOf([manifest])[0] ?? expect.unreachable();
 const fieldsV1 = { "f:data": { "f:a": {} } };
 const upstreams = { manager: "manifestival", operation: "Update", apiVersion: "v1", fieldsV1 };
 const ours = { ...upstreams, manager: "knfleet-hub", operation: "Apply" };

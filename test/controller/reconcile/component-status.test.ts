@@ -302,13 +302,9 @@ describe("nextOf", () => {
   };
   test.each([
     { name: "a component that is ready waits for a change", outcome: applied(), next: "done" },
+    { name: "one whose Deployments wait is swept", outcome: notAvailable, next: "sweep" },
     {
-      name: "one whose Deployments wait is looked at more and more rarely",
-      outcome: notAvailable,
-      next: "sweep",
-    },
-    {
-      name: "one whose objects wait is looked at more and more rarely",
+      name: "one whose objects wait is, too",
       outcome: applied({ changes: parked }),
       next: "sweep",
     },
