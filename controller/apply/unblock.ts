@@ -16,6 +16,8 @@ export interface Unblocked {
 
 interface Blockade {
   readonly since: number;
+  /** It was among those that are due. */
+  wasDue: boolean;
   isCleared: boolean;
 }
 
@@ -32,17 +34,22 @@ export class Blockades {
       if (!webhooks.has(webhook)) this.#blockades.delete(webhook);
     }
     return [...webhooks].filter((webhook) => {
-      const blockade = this.#blockades.get(webhook) ?? { since: now, isCleared: false };
+      const blockade = this.#blockades.get(webhook) ?? {
+        since: now,
+        wasDue: false,
+        isCleared: false,
+      };
       this.#blockades.set(webhook, blockade);
-      return !blockade.isCleared && now - blockade.since >= patienceMs;
+      blockade.wasDue = now - blockade.since >= patienceMs;
+      return blockade.wasDue && !blockade.isCleared;
     });
   }
 
-  /** Milliseconds until a webhook that refuses becomes due; 0: none will. */
+  /** Milliseconds until a webhook that refuses becomes due, 1 where it did since the last question; 0: none will. */
   untilDueMs(now: number): number {
-    const waits = [...this.#blockades.values()].map(({ since }) => since + patienceMs - now);
-    const left = waits.filter((ms) => ms > 0);
-    return left.length === 0 ? 0 : Math.min(...left);
+    const waiting = [...this.#blockades.values()].filter(({ wasDue }) => !wasDue);
+    if (waiting.length === 0) return 0;
+    return Math.max(1, Math.min(...waiting.map(({ since }) => since + patienceMs - now)));
   }
 
   /** Once for as long as the webhook goes on to refuse. */
