@@ -154,11 +154,15 @@ test(
         () => true,
       );
     await waitFor("the webhook to be in force", refused, patience);
+    const parked = () => controller.logLines({ msg: "Applied manifests", parked: 1 }).length;
+    const parkedBefore = parked();
     await change(hub, serving, { config: { logging: { "loglevel.controller": "debug" } } });
     const waiting = new RegExp(
       `1 waiting for webhook ${ownWebhook.replaceAll(".", "\\.")} of ValidatingWebhookConfiguration ${ownWebhook}: ConfigMap`,
     );
     await condition(hub, serving, ["InstallSucceeded", { status: "Unknown", message: waiting }]);
+    // The status says so before the attempt ends, from which on the time counts.
+    await expect.poll(parked).toBeGreaterThan(parkedBefore);
     expect(await unblockings(metadata.uid)).toBe(0);
     process.kill(controller.pid, "SIGUSR2");
     await condition(hub, serving, ["InstallSucceeded", { message: applied }]);
