@@ -4,6 +4,8 @@ import { basename, dirname, join, relative } from "node:path";
 
 import { type OutputChunk, type OutputOptions, type Plugin, rolldown } from "rolldown";
 
+import { makePage, pagePath } from "./ui-page.ts";
+
 /** One JavaScript file of a bundle. */
 export interface BundledFile {
   /** Relative to the folder of the bundle. */
@@ -66,7 +68,7 @@ async function generate(
     cwd: root,
     input: Object.fromEntries(programs.map((name) => [name, `cmd/${name}.ts`])),
     platform: "node",
-    plugins: [placesPlugin(root), leanInkPlugin(root)],
+    plugins: [pagePlugin(root), placesPlugin(root), leanInkPlugin(root)],
     transform: { define: { "process.env.NODE_ENV": '"production"' } },
     onLog(level, { code, message }) {
       if (level === "warn" && code !== undefined && fatal.includes(code)) {
@@ -121,6 +123,20 @@ export function filesFrom(
   };
   visit(name);
   return [...found];
+}
+
+/** Puts script and style of the page in place of the file that makes them from their sources. */
+function pagePlugin(root: string): Plugin {
+  return {
+    name: "page",
+    async load(id) {
+      if (id !== join(root, pagePath)) return null;
+      const { script, style } = await makePage();
+      return `export const pageScript = ${JSON.stringify(script)};
+export const pageStyle = ${JSON.stringify(style)};
+`;
+    },
+  };
 }
 
 /** The package.json of a bundle, with the only fields that the programs read. */

@@ -2,7 +2,7 @@ import type { Page } from "playwright-core";
 
 import { componentKinds, operatorApiVersion } from "../../api/component.ts";
 import { timestampOf } from "../../api/conditions.ts";
-import { pageScript, pageStyle } from "../../cmd/kubectl/page/page-text.ts";
+import { pageScript, pageStyle } from "../../cmd/kubectl/page/page-code.ts";
 import { buildDist } from "../build/dist-folder.ts";
 import { startUi } from "../cmd/kubectl/commands/ui/ui-session.ts";
 import { startBrowser } from "../cmd/kubectl/page/browser.ts";

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 
 import type { PageState } from "../commands/ui/fleet-state.ts";
-import { pageScript, pageStyle } from "./page-text.ts";
+import { pageScript, pageStyle } from "./page-code.ts";
 
 const head = `<!doctype html>
 <html lang="en">

@@ -1,4 +1,4 @@
-import { pageScript, pageStyle } from "../../../../cmd/kubectl/page/page-text.ts";
+import { pageScript, pageStyle } from "../../../../cmd/kubectl/page/page-code.ts";
 import type { RunText, runText } from "../run-text.ts";
 import type { Formats } from "./golden-lines.ts";
 

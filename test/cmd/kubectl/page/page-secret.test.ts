@@ -5,8 +5,8 @@ import { join } from "node:path";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
+import { pageScript } from "../../../../cmd/kubectl/page/page-code.ts";
 import { servedPage } from "../../../../cmd/kubectl/page/page-html.ts";
-import { pageScript } from "../../../../cmd/kubectl/page/page-text.ts";
 import { startUi, type UiSession } from "../commands/ui/ui-session.ts";
 import { recordedFolder } from "../golden/record-scene.ts";
 import { startBrowser } from "./browser.ts";
