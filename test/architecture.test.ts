@@ -67,6 +67,7 @@ const packages: Readonly<Record<string, readonly string[]>> = {
   commander: ["cmd"],
   diff: ["cmd"],
   picocolors: ["cmd"],
+  "string-width": ["cmd"],
   "tar-stream": ["cmd"],
   ink: ["cmd"],
   "@modelcontextprotocol/sdk": ["cmd"],

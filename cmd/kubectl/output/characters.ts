@@ -21,24 +21,6 @@ export function inAscii(text: string): string {
   return text.replaceAll(/[…├└│─×]/g, (symbol) => plain[symbol] ?? symbol);
 }
 
-/**
- * Wraps a text between words. Later lines start with `indent` spaces. A word that is too long stays whole, so that it can be copied. Without a width the
- * result is one line.
- */
-export function wrapText(text: string, width: number | undefined, indent = 0): readonly string[] {
-  if (width === undefined || text.length <= width) return [text];
-  const lines: string[] = [];
-  let [line = ""] = /^ */.exec(text) ?? [];
-  for (const word of text.trimStart().split(" ")) {
-    const isFirst = line.trim() === "";
-    if (!isFirst && line.length + 1 + word.length > width) {
-      lines.push(line);
-      line = " ".repeat(indent) + word;
-    } else line = isFirst ? line + word : `${line} ${word}`;
-  }
-  return [...lines, line];
-}
-
 /** The width of a terminal. Undefined for a pipe, whose lines are never wrapped. */
 export function widthOf({
   isTTY,

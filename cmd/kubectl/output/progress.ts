@@ -2,6 +2,7 @@ import { plainText } from "../../../api/foreign-text.ts";
 import type { Flags } from "../flags.ts";
 import { isDocument } from "./output-format.ts";
 import type { Output } from "./terminal.ts";
+import { cutText } from "./text-width.ts";
 
 /** Start of each read that is running, by cluster and `performance.now()`. */
 export type Running = ReadonlyMap<string, number>;
@@ -77,7 +78,7 @@ export function progressText({ done, total, running }: ReadState, nowMs: number)
 }
 
 function cut(text: string, columns = 0): string {
-  return columns > 0 && text.length >= columns ? text.slice(0, columns - 1) : text;
+  return columns > 0 ? cutText(text, columns - 1, "") : text;
 }
 
 /** Called when a reading starts or ends, with the running ones. */

@@ -1,7 +1,6 @@
 import { type ClusterProfileRef, type Component, componentKinds } from "../../../api/component.ts";
 import { plainText } from "../../../api/foreign-text.ts";
 import type { GivenFlags } from "../hub/hub-flags.ts";
-import { wrapText } from "./characters.ts";
 
 /** The beginnings of commands that a person pastes. */
 export interface Commands {
@@ -131,12 +130,6 @@ export function numberedSteps(steps: readonly string[]): readonly string[] {
 
 function isSentence(step: string): boolean {
   return !isCommand(step);
-}
-
-/** Wraps the line of a step. A command stays one line, so that it can be pasted. */
-export function wrappedStep(line: string, width: number | undefined): readonly string[] {
-  const step = line.replace(/^ *(?:\d+\. |next(?: \([^)]*\))?: )?/, "");
-  return isCommand(step) ? [line] : wrapText(line, width, line.startsWith(" ") ? 5 : 2);
 }
 
 /** A failure as the user sees it. */

@@ -1,5 +1,5 @@
 import { plainText, wholeWords } from "../../../api/foreign-text.ts";
-import { wrapText } from "./characters.ts";
+import { cutText, padText, textWidth, wrapText } from "./text-width.ts";
 
 /** The meaning of a cell, shown as a colour in addition to the words. */
 export type Tone = "good" | "warning" | "bad";
@@ -32,7 +32,7 @@ export function renderTable(table: Table, { headers, paint }: TableOptions): str
   // A row of one cell is a line of text below another row.
   const rows = lines.filter((line) => line.length > 1 || table.headers.length === 1);
   const widths = table.headers.map((_, at) =>
-    Math.max(0, ...rows.map((line) => line[at]?.text.length ?? 0)),
+    Math.max(0, ...rows.map((line) => textWidth(line[at]?.text ?? ""))),
   );
   return lines
     .map((line) => `${line.map((field, at) => pad(field, padding(line, at))).join("   ")}\n`)
@@ -44,7 +44,7 @@ export function renderTable(table: Table, { headers, paint }: TableOptions): str
 
   function pad({ text, tone }: Field, width: number): string {
     const shown = tone === undefined ? text : paint(text, tone);
-    return shown + " ".repeat(Math.max(0, width - text.length));
+    return shown + padText(text, width).slice(text.length);
   }
 }
 
@@ -116,14 +116,15 @@ function wrapTable(table: Table, width: number): Table {
 function cut(column: number, room: number): (cell: Cell, at: number) => Cell {
   return (cell, at) => {
     const text = cellText(cell);
-    if (at !== column || text.length <= room) return cell;
-    const short = `${wholeWords(text, text.slice(0, room - 1))}…`;
+    if (at !== column || textWidth(text) <= room) return cell;
+    const short = `${wholeWords(text, cutText(text, room - 1, ""))}…`;
     return typeof cell === "string" ? short : { ...cell, text: short };
   };
 }
 
-function columnWidths({ headers, rows }: Table): readonly number[] {
+/** The width of each column, as wide as its widest cell. */
+export function columnWidths({ headers, rows }: Table): readonly number[] {
   return headers.map((header, at) =>
-    Math.max(header.length, ...rows.map((row) => cellText(row[at] ?? "").length)),
+    Math.max(header.length, ...rows.map((row) => textWidth(cellText(row[at] ?? "")))),
   );
 }

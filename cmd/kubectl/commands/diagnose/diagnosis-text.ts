@@ -1,17 +1,17 @@
 import { plainText } from "../../../../api/foreign-text.ts";
 import type { Rendering } from "../../action.ts";
 import type { Flags } from "../../flags.ts";
-import { widthOf, wrapText } from "../../output/characters.ts";
+import { widthOf } from "../../output/characters.ts";
 import {
   type Commands,
   commandsOf,
   numberedSteps,
   stepLine,
   words as shellWords,
-  wrappedStep,
 } from "../../output/steps.ts";
 import type { Table, Tone } from "../../output/table.ts";
 import { painterFor, type Terminal } from "../../output/terminal.ts";
+import { padText, textWidth, wrappedStep, wrapText } from "../../output/text-width.ts";
 import type { Diagnosis, DiagnosisReport, RootCause } from "./diagnosis.ts";
 import type { Hop, HopState } from "./hops/hop.ts";
 
@@ -89,7 +89,7 @@ interface Layout {
 function diagnosisText(diagnosis: Diagnosis, paint: Paint, layout: Layout): string {
   const { target, vantage, hops } = diagnosis;
   const { columns, isFolded } = layout;
-  const width = Math.max(...hops.map(({ title }) => title.length));
+  const width = Math.max(...hops.map(({ title }) => textWidth(title)));
   const steps = isFolded ? foldedSteps(hops) : hops.map((hop) => [hop]);
   const path = steps.flatMap((some) => stepLines(some, { ...layout, paint, width }));
   const cause = [
@@ -164,7 +164,7 @@ function hopLines(
   const more = [...others.map((one) => `${one.code} ${one.message}`), ...(wide ? evidence : [])];
   const indent = stateWidth + 3 + width + 3 + 8 + 3;
   const room = columns === undefined ? undefined : Math.max(leastRoom, columns - indent);
-  const head = `${wordOf(state, paint)}   ${title.padEnd(width)}   ${time}   `;
+  const head = `${wordOf(state, paint)}   ${padText(title, width)}   ${time}   `;
   const [first = "", ...rest] = [what, ...more].flatMap((text) => wrapText(plainText(text), room));
   return [`${head}${first}`.trimEnd(), ...rest.map((text) => " ".repeat(indent) + text)];
 }

@@ -1,7 +1,7 @@
 import { plainText } from "../../../../api/foreign-text.ts";
-import { wrapText } from "../../output/characters.ts";
 import type { TimeText } from "../../output/duration.ts";
 import { type Cell, orNone, renderTable, type Table, type Tone } from "../../output/table.ts";
+import { wrapText } from "../../output/text-width.ts";
 import type { RolloutItem, StageItem } from "./rollout-item.ts";
 
 /** Times, colours and width of a text for people. */

@@ -1,7 +1,6 @@
 import { plainText } from "../../../../api/foreign-text.ts";
 import type { WorkloadState } from "../../../../installation/readiness.ts";
 import type { HubView } from "../../hub/installations.ts";
-import { wrapText } from "../../output/characters.ts";
 import type { TimeText } from "../../output/duration.ts";
 import { clusterNames, codedReason } from "../../output/names.ts";
 import {
@@ -13,6 +12,7 @@ import {
   type Table,
   type Tone,
 } from "../../output/table.ts";
+import { wrapText } from "../../output/text-width.ts";
 import { countText, toldStates } from "../../spokes/live-text.ts";
 import type { LiveView } from "../../spokes/live-view.ts";
 import type { StatusDetail, StatusItem } from "./status-item.ts";

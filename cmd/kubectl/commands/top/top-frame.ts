@@ -4,19 +4,12 @@ import { shortNameOf } from "../../output/names.ts";
 import { nextStep, statusNotes } from "../../output/notes.ts";
 import { type Commands, stepLine, withHub } from "../../output/steps.ts";
 import type { Table } from "../../output/table.ts";
+import { padText, textWidth } from "../../output/text-width.ts";
 import { providerFileHint } from "../../spokes/spoke-reading.ts";
 import type { StatusItem } from "../status/status-item.ts";
 import { statusTable } from "../status/status-text.ts";
 import type { FleetState } from "./fleet-feed.ts";
-import {
-  cutLine,
-  fitColumns,
-  type Line,
-  padText,
-  type Segment,
-  widthOf,
-  wrapText,
-} from "./screen-text.ts";
+import { cutLine, fitColumns, type Line, type Segment, wrapColumns } from "./screen-text.ts";
 import { setHeight, setLines } from "./set-lines.ts";
 import { keyOf, placeOf, rowsOf, type View } from "./top-view.ts";
 
@@ -76,13 +69,13 @@ interface Page {
 }
 
 /** The page that is open in place of the table. */
-export function pageOf({ view, pane, ascii }: Shown, { columns, rows }: Size): Page {
+export function pageOf({ view, pane }: Shown, { columns, rows }: Size): Page {
   const text = view.page === "help" ? help : (pane?.text ?? "");
   const safe = text
     .split("\n")
     .map((line) => (/^ */.exec(line)?.[0] ?? "") + plainText(line))
     .join("\n");
-  return { lines: wrapText(ascii ? safe : safe, columns), height: Math.max(1, rows - 3) };
+  return { lines: wrapColumns(safe, columns), height: Math.max(1, rows - 3) };
 }
 
 /** Rows of the table that fit. */
@@ -198,8 +191,8 @@ function headLines(shown: Shown, { columns }: Size, count: number): readonly Lin
   const { fleet, scope, commands } = shown;
   const left = plainText(`knfleet top: ${scope}`);
   const right = ageText(shown);
-  const space = columns - widthOf(left) - widthOf(right);
-  const title = space > 1 ? padText(left, columns - widthOf(right)) : `${left}  `;
+  const space = columns - textWidth(left) - textWidth(right);
+  const title = space > 1 ? padText(left, columns - textWidth(right)) : `${left}  `;
   const asked = { commands, narrowed: false };
   const notes = statusNotes(fleet.report, asked);
   const counts = notes.find((note) => /^\d+ installations?:/.test(note)) ?? "";
@@ -260,7 +253,7 @@ function selectedLines(
   const title = `${kind} ${namespace}/${name} on ${where}${version === null ? "" : `, ${version}`}`;
   const said = [reason, message].filter((text) => text !== null).join(": ");
   const step = stepOf(item, shown.commands);
-  const why = wrapText(plainText(said), columns).slice(0, height - 3);
+  const why = wrapColumns(plainText(said), columns).slice(0, height - 3);
   // The rest of a long message is on the page of the installation.
   const lines: readonly Line[] = [
     [{ text: plainText(title) }],

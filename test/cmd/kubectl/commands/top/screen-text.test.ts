@@ -2,72 +2,77 @@ import { assert, integer, nat, property, string } from "fast-check";
 import { describe, expect, test } from "vitest";
 
 import {
-  fitColumns,
   cutLine,
-  cutText,
-  padText,
-  widthOf,
-  wrapText,
+  fitColumns,
+  wrapColumns,
 } from "../../../../../cmd/kubectl/commands/top/screen-text.ts";
+import { fitTable, renderTable } from "../../../../../cmd/kubectl/output/table.ts";
+import { textWidth } from "../../../../../cmd/kubectl/output/text-width.ts";
 
 function bare(text: string): string {
   return text.replaceAll(/\s/gu, "");
 }
 
+/** The places at which parts of a line begin. */
+function starts(line: string, parts: readonly string[]): readonly number[] {
+  return parts.map((part) => textWidth(line.slice(0, line.indexOf(part))));
+}
+
 describe("a text on the screen", () => {
-  test.each([
-    { text: "abc", width: 3 },
-    { text: "日本", width: 4 },
-    { text: "e\u0301", width: 1 },
-    { text: "✅", width: 2 },
-    { text: "a\u200bb", width: 2 },
-    { text: "…─", width: 2 },
-  ])("$text takes $width places", ({ text, width }) => {
-    expect(widthOf(text)).toBe(width);
-  });
-
-  test.each([
-    { text: "knative-serving", width: 15, cut: "knative-serving" },
-    { text: "knative-serving", width: 10, cut: "knative-s…" },
-    { text: "日本語", width: 5, cut: "日本…" },
-    { text: "日本語", width: 4, cut: "日…" },
-    { text: "abc", width: 0, cut: "" },
-  ])("$text in $width places is $cut", ({ text, width, cut }) => {
-    expect(cutText(text, width, "…")).toBe(cut);
-  });
-
-  test("is never wider than its place, whatever it is", () => {
+  test("is never wider than its line, whatever it is", () => {
     assert(
       property(string({ unit: "grapheme" }), nat(40), (text, width) => {
-        expect(widthOf(cutText(text, width, "…"))).toBeLessThanOrEqual(width);
         const line = [{ text }, { text, marked: true }];
         const shown = cutLine(line, width, "...").map((segment) => segment.text);
-        expect(widthOf(shown.join(""))).toBeLessThanOrEqual(width);
+        expect(textWidth(shown.join(""))).toBeLessThanOrEqual(width);
       }),
     );
   });
 
   test("is broken at spaces, and nothing but spaces is lost", () => {
-    expect(wrapText("one two three", 7)).toEqual(["one two", "three"]);
-    expect(wrapText("  - one two three four", 20)).toEqual(["  - one two three", "  four"]);
-    expect(wrapText("OK   hub   one two three", 21)).toEqual([
+    expect(wrapColumns("one two three", 7)).toEqual(["one two", "three"]);
+    expect(wrapColumns("  - one two three four", 20)).toEqual(["  - one two three", "  four"]);
+    expect(wrapColumns("OK   hub   one two three", 21)).toEqual([
       "OK   hub   one two",
       "           three",
     ]);
-    expect(wrapText("abcdefgh", 3)).toEqual(["abc", "def", "gh"]);
-    expect(wrapText("a\n\nb", 10)).toEqual(["a", "", "b"]);
+    expect(wrapColumns("abcdefgh", 3)).toEqual(["abc", "def", "gh"]);
+    expect(wrapColumns("a\n\nb", 10)).toEqual(["a", "", "b"]);
     assert(
-      property(string({ unit: "grapheme" }), integer({ min: 2, max: 30 }), (text, width) => {
-        const lines = wrapText(text, width);
+      property(string({ unit: "grapheme" }), integer({ min: 8, max: 40 }), (text, width) => {
+        const lines = wrapColumns(text, width);
         expect(bare(lines.join(""))).toBe(bare(text));
-        for (const line of lines) expect(widthOf(line)).toBeLessThanOrEqual(width);
+        for (const line of lines) expect(textWidth(line)).toBeLessThanOrEqual(width);
       }),
     );
   });
 
-  test("gets spaces up to a width", () => {
-    expect(padText("日", 4)).toBe("日  ");
-    expect(padText("long", 2)).toBe("long");
+  test("wide letters do not break a table: the screen and the printed table have the same columns", () => {
+    const table = {
+      headers: ["NAME", "CLUSTER", "REASON"],
+      mayShorten: ["REASON"],
+      rows: [
+        ["日本語", "東京-1", "接続できません"],
+        ["cafe\u0301", "👨‍👩‍👧 family", "✅"],
+        ["plain", "eu-1", "Unreachable"],
+      ],
+    };
+    const printed = renderTable(table, { headers: true, paint: (text) => text });
+    const { header, rows } = fitColumns(table, 200, "…");
+    const screen = [header, ...rows].map((line) => line.map(({ text }) => text).join(""));
+    // The table has three spaces between columns, the screen two.
+    const [[, ...columns] = [], ...others] = [table.headers, ...table.rows].map((row, at) => [
+      row,
+      starts(printed.split("\n")[at] ?? "", row),
+      starts(screen[at] ?? "", row),
+    ]);
+    expect(columns).toEqual([
+      [0, 9, 21],
+      [0, 8, 19],
+    ]);
+    for (const [, ...same] of others) expect(same).toEqual(columns);
+    const cut = renderTable(fitTable(table, 34), { headers: true, paint: (text) => text });
+    expect(cut.split("\n").map(textWidth)).toEqual([27, 34, 23, 32, 0]);
   });
 });
 
@@ -108,7 +113,7 @@ describe("a table on a narrow screen", () => {
     for (let width = 36; width < 220; width += 1) {
       const { header, rows } = fitColumns(table, width, "…");
       for (const line of [header, ...rows]) {
-        expect(widthOf(line.map(({ text }) => text).join(""))).toBeLessThanOrEqual(width);
+        expect(textWidth(line.map(({ text }) => text).join(""))).toBeLessThanOrEqual(width);
       }
     }
   });

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 
-import { widthOf, wrapText } from "../../../../cmd/kubectl/output/characters.ts";
-import { wrappedStep } from "../../../../cmd/kubectl/output/steps.ts";
+import { widthOf } from "../../../../cmd/kubectl/output/characters.ts";
 import { fitTable, renderTable } from "../../../../cmd/kubectl/output/table.ts";
+import { wrappedStep, wrapText } from "../../../../cmd/kubectl/output/text-width.ts";
 
 const message = "The connection to https://spoke.example.com:6443 was refused by a firewall";
 
