@@ -4,7 +4,7 @@ import { join } from "node:path";
 
 import { afterAll, beforeAll, expect, test } from "vitest";
 
-import { renderJsonPath } from "../../../../../cmd/kubectl/output/jsonpath.ts";
+import { renderJsonPath } from "../../../../../cmd/kubectl/output/jsonpath-template.ts";
 import { type Kubectl, kubectlWith } from "../../plugin-folder.ts";
 
 const document = {

@@ -3,9 +3,8 @@ import { describe, expect, test } from "vitest";
 import {
   customColumns,
   renderJsonPath,
-  sortedBy,
-} from "../../../../../cmd/kubectl/output/jsonpath.ts";
-import { relaxedPath } from "../../../../../cmd/kubectl/output/parse-jsonpath.ts";
+} from "../../../../../cmd/kubectl/output/jsonpath-template.ts";
+import { relaxedPath, sortedBy } from "../../../../../cmd/kubectl/output/jsonpath.ts";
 import { renderTable } from "../../../../../cmd/kubectl/output/table.ts";
 
 // The document and most of the rows are those of kubectl's own documentation of its templates.
