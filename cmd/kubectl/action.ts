@@ -134,10 +134,14 @@ async function textOf(rendering: Rendering, flags: Flags, terminal: Terminal): P
   if (output === "yaml") return await renderYaml(document);
   if (output === "name") return namesText(rendering);
   if (output === "jsonpath" || output === "jsonpath-as-json") {
-    return (await import("./output/jsonpath.ts")).renderJsonPath(document, template, output);
+    return (await import("./output/jsonpath-template.ts")).renderJsonPath(
+      document,
+      template,
+      output,
+    );
   }
   if (output === "custom-columns") {
-    const { customColumns } = await import("./output/jsonpath.ts");
+    const { customColumns } = await import("./output/jsonpath-template.ts");
     return tableText(customColumns(template, document.items), flags, terminal);
   }
   const { heading = "", table, footer = "" } = rendering;
@@ -188,7 +192,7 @@ export interface CommandEntry {
     | "reasons"
     | "kinds"
     | "commands"
-    | "shells";
+    | "completions";
   /** Uses the pager on a terminal: always, or when one object is named. */
   readonly pages?: "always" | "one";
   /** The command applies `--timeout` itself. Absent: it is aborted after that time. */

@@ -16,9 +16,9 @@ import { type Chosen, explainFailure, runAction } from "./run-action.ts";
 export async function runCli(process: Terminal, signal: AbortSignal): Promise<number> {
   const terminal = cleanTerminal(process);
   const [first, ...words] = terminal.args;
-  if (first === "__complete" || first === "__completeWords") {
+  if (first === "__complete") {
     const { runComplete } = await import("./commands/completion/run-complete.ts");
-    await runComplete({ words, whole: first === "__completeWords" }, terminal, signal);
+    await runComplete(words, terminal, signal);
     return exitCodes.fine;
   }
   let exitCode: number = exitCodes.fine;
@@ -61,12 +61,12 @@ function optionsOf(program: Command): readonly Option[] {
 async function checkTemplates({ flags }: ActionInput<object>): Promise<void> {
   const { output, template, sortBy } = flags;
   if (output.startsWith("jsonpath")) {
-    (await import("./output/parse-jsonpath.ts")).parseTemplate(template);
+    (await import("./output/jsonpath-template.ts")).parseTemplate(template);
   }
   if (output === "custom-columns") {
-    (await import("./output/jsonpath.ts")).customColumns(template, []);
+    (await import("./output/jsonpath-template.ts")).customColumns(template, []);
   }
-  if (sortBy !== undefined) (await import("./output/parse-jsonpath.ts")).relaxedPath(sortBy);
+  if (sortBy !== undefined) (await import("./output/jsonpath.ts")).relaxedPath(sortBy);
 }
 
 /** The command line for the help of the command among the arguments, or of all commands. */

@@ -74,9 +74,9 @@ export function credentialEntry(): CommandEntry {
 export function completionEntry(): CommandEntry {
   return {
     name: "completion",
-    args: "bash|zsh|fish|powershell|kubectl|install [...]",
-    summary: "Print what a shell needs to complete this command",
-    text: "Completes commands, flags, installations, ClusterProfiles, namespaces, contexts and reasons. kubectl itself completes\n`kubectl knfleet` with the help of a program kubectl_complete-knfleet on the PATH: `kubectl` prints it, `install` puts it beside the plugin.\nNames that the hub does not tell within a second (KNFLEET_COMPLETION_TIMEOUT) are not offered; they are remembered for\n30 seconds under $XDG_CACHE_HOME.",
+    args: "kubectl|install [...]",
+    summary: "Let kubectl complete this command in your shell",
+    text: "Completes commands, flags, installations, ClusterProfiles, namespaces, contexts and reasons. kubectl itself completes\n`kubectl knfleet` with the help of a program kubectl_complete-knfleet on the PATH: `kubectl` prints it, `install` puts it beside the plugin.\nNames that the hub does not tell within a second (KNFLEET_COMPLETION_TIMEOUT) are not offered.",
     examples: [
       [
         "kubectl knfleet completion install",
@@ -86,10 +86,9 @@ export function completionEntry(): CommandEntry {
         "kubectl knfleet completion kubectl > ~/bin/kubectl_complete-knfleet",
         "the same by hand; then chmod +x",
       ],
-      ["source <(kubectl knfleet completion bash)", "for kubectl-knfleet in this bash"],
     ],
     options: [new Option("--yes", "with install: replace a file that is there")],
-    completes: "shells",
+    completes: "completions",
     load: async () => (await import("./completion/completion-action.ts")).runCompletion,
   };
 }

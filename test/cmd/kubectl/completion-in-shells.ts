@@ -20,11 +20,7 @@ export function testCompletionInShells(fleet: () => Fleet, scene: () => FleetSce
   beforeAll(async () => {
     kubectl = await kubectlWith(await pathWithPlugin(fleet().folder));
     // The second that a person waits may be too short for a busy machine.
-    env = {
-      KUBECONFIG: scene().kubeconfig,
-      KNFLEET_COMPLETION_TIMEOUT: "60s",
-      XDG_CACHE_HOME: fleet().folder,
-    };
+    env = { KUBECONFIG: scene().kubeconfig, KNFLEET_COMPLETION_TIMEOUT: "60s" };
   });
 
   /** The words that kubectl offers at the end of a line, and the directive. */

@@ -29,7 +29,7 @@ export async function writeFilesOfLines(folder: string): Promise<void> {
 const argsOf: Readonly<Record<string, readonly string[]>> = {
   get: ["pods"],
   explain: ["ApplyFailed"],
-  completion: ["bash"],
+  completion: ["kubectl"],
   connect: ["fleet/eu-1", "--", "true"],
   kubeconfig: ["fleet/eu-1"],
   credential: ["fleet/eu-1"],

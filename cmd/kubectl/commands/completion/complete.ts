@@ -37,9 +37,8 @@ interface Commands {
 /** What can stand in place of the last word, which may be empty. Spec: cli.md, Conventions (completion). */
 export function offerAt(typed: readonly string[], commands: Commands): Offer {
   const { common } = commands;
-  const words = joined(typed);
-  const last = words.at(-1) ?? "";
-  const before = words.slice(0, -1);
+  const last = typed.at(-1) ?? "";
+  const before = typed.slice(0, -1);
   const { entry, group } = commandOf(before, commands);
   const options = [...(entry?.options ?? []), ...common];
   if (before.includes("--")) return filesOnly;
@@ -48,15 +47,6 @@ export function offerAt(typed: readonly string[], commands: Commands): Offer {
   if (ofFlag !== undefined) return ofFlag;
   if (entry === undefined) return fixed(commandWords(commands, group), last);
   return argumentOffer(entry, last, commands);
-}
-
-/** The words as they were typed: bash makes three words of `--flag=value`. */
-export function joined(words: readonly string[]): readonly string[] {
-  return words.reduce<readonly string[]>((all, word) => {
-    const before = all.at(-1) ?? "";
-    const goesOn = word === "=" || (/^--[\w-]+=$/.test(before) && words.includes("="));
-    return goesOn ? [...all.slice(0, -1), `${before}${word}`] : [...all, word];
-  }, []);
 }
 
 interface Flagged {
@@ -119,7 +109,7 @@ function valueOffer(
   const words = [...known, ...own].map((word): Word => [`${prefix}${word}`, ""]);
   const found = fixed(words, `${prefix}${text}`);
   // A format with a template continues after the `=`.
-  const goesOn = found.kind === "words" && found.words.some(([word]) => word.endsWith("="));
+  const goesOn = found.words.some(([word]) => word.endsWith("="));
   return goesOn ? { ...found, directive: directives.noFiles + directives.noSpace } : found;
 }
 
@@ -142,17 +132,13 @@ function commandWords({ entries, groups }: Commands, group?: string): readonly W
 function argumentOffer({ completes }: CommandEntry, last: string, commands: Commands): Offer {
   if (completes === undefined) return filesOnly;
   if (completes === "commands") return fixed(commandWords(commands), last);
-  if (completes === "shells") return fixed(shellWords, last);
+  if (completes === "completions") return fixed(completionWords, last);
   if (completes === "kinds") return fixed(kindWords, last);
   if (completes === "components") return fixed(componentWords, last);
   return { kind: "names", of: completes, prefix: "" };
 }
 
-const shellWords: readonly Word[] = [
-  ["bash", ""],
-  ["zsh", ""],
-  ["fish", ""],
-  ["powershell", ""],
+const completionWords: readonly Word[] = [
   ["kubectl", "the file that kubectl runs"],
   ["install", "put that file beside the plugin"],
 ];
@@ -173,7 +159,10 @@ const kindWords: readonly Word[] = [
 ].map((word) => [word, ""] as const);
 
 /** The words that start with the last word. */
-export function fixed(words: readonly Word[], last: string): Offer {
+export function fixed(
+  words: readonly Word[],
+  last: string,
+): Extract<Offer, { readonly kind: "words" }> {
   return {
     kind: "words",
     words: words.filter(([word]) => word.startsWith(last)),
@@ -199,7 +188,6 @@ const optionValues: Readonly<Record<string, readonly string[] | Names | undefine
   "--from": ["local", "controller-identity", "controller"],
   "--for": ["ready", "resolved", "deleted", "version=", "complete", "stage="],
   "--cluster": "clusters",
-  "--between": "clusters",
   "--set": "sets",
   "--stage": "stages",
   "--namespace": "namespaces",

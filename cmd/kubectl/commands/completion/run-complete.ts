@@ -7,32 +7,16 @@ import { parseDurationMs } from "../../output/duration.ts";
 import type { Terminal } from "../../output/terminal.ts";
 import { createProgram, normalizedArgs, switchesOf } from "../../program.ts";
 import { withSettings } from "../../settings/settings.ts";
-import {
-  completionText,
-  directives,
-  fixed,
-  joined,
-  type Offer,
-  offerAt,
-  type Word,
-} from "./complete.ts";
+import { completionText, directives, fixed, type Offer, offerAt, type Word } from "./complete.ts";
 
 const defaultBudgetMs = 1_000;
-
-/** Question of a shell. */
-interface Question {
-  /** The words typed so far; the last one may be empty. */
-  readonly words: readonly string[];
-  /** After `--flag=`: offer the word with the flag, as our own scripts want it. Cobra's scripts want the value alone. */
-  readonly whole: boolean;
-}
 
 /**
  * Prints the words that can stand in place of the last word. Never fails, and writes nothing to standard error. Names that are not found within a
  * second, or `KNFLEET_COMPLETION_TIMEOUT`, are not offered.
  */
 export async function runComplete(
-  { words: given, whole }: Question,
+  given: readonly string[],
   terminal: Terminal,
   signal: AbortSignal,
 ): Promise<void> {
@@ -42,13 +26,10 @@ export async function runComplete(
   const offer = offerAt(words, { entries: commandTable(), groups: commandGroups(), common });
   const deadline = withTimeout(systemClock, budgetMsOf(terminal), signal);
   const found = await withNames(offer, { words, terminal }, deadline).catch(() => nothing);
-  const offered = whole ? found.words : withoutFlag(found.words, joined(words).at(-1) ?? "");
+  // Cobra's scripts want the value of `--flag=` alone.
+  const [flag = ""] = /^--[\w-]+=/.exec(words.at(-1) ?? "") ?? [];
+  const offered = found.words.map(([word, text]): Word => [word.slice(flag.length), text]);
   terminal.stdout.write(completionText(offered, found.directive));
-}
-
-function withoutFlag(words: readonly Word[], last: string): readonly Word[] {
-  const [flag = ""] = /^--[\w-]+=/.exec(last) ?? [];
-  return words.map(([word, text]) => [word.slice(flag.length), text]);
 }
 
 function budgetMsOf({ env }: Terminal): number {
@@ -72,21 +53,12 @@ async function withNames(
 ): Promise<Fixed> {
   if (offer.kind === "words") return offer;
   const { of, prefix } = offer;
-  const names = await findNames(
-    of,
-    { flags: await readTypedFlags(words, terminal), terminal },
-    signal,
-  );
-  const offered = fixed(
+  const flags = await readTypedFlags(words, terminal);
+  const names = await findNames(of, { flags, terminal }, signal);
+  return fixed(
     names.map(([name, text]): Word => [`${prefix}${name}`, text]),
-    lastOf(words, prefix),
+    words.at(-1) ?? "",
   );
-  return offered.kind === "words" ? offered : nothing;
-}
-
-function lastOf(words: readonly string[], prefix: string): string {
-  const last = words.at(-1) ?? "";
-  return prefix === "" || last.startsWith(prefix) ? last : `${prefix}${last.replace(/^=/, "")}`;
 }
 
 async function findNames(
@@ -105,17 +77,11 @@ async function findNames(
     const named = kubeconfig === undefined ? {} : { kubeconfig };
     return contextNames({ environment: env, ...named }).map((name) => [name, ""]);
   }
-  const { openNameCache } = await import("./name-cache.ts");
-  const cache = await openNameCache({ of, flags }, terminal);
-  const known = await cache.read();
-  if (known !== undefined) return known;
   const { openClusterAccess } = await import("../../spokes/open-cluster-access.ts");
   const { listHubNames } = await import("./names.ts");
   await using access = await openClusterAccess(flags, { env, spokes: false }, signal);
   const namespace = flags.namespace === null ? access.namespace : flags.namespace;
-  const names = await listHubNames(of, { access, namespace }, signal);
-  await cache.write(names);
-  return names;
+  return await listHubNames(of, { access, namespace }, signal);
 }
 
 /** The flags in front of the last word, as far as they can be read. */

@@ -96,7 +96,7 @@ export const goldenLines: Readonly<Record<string, GoldenLine | ServedLine | Else
   kubeconfig: { served: [["kubeconfig", ...toCluster]], isText: true },
   credential: { served: [["credential", ...toCluster]] },
   completion: {
-    served: ["bash", "zsh", "fish", "powershell", "kubectl"].map((shell) => ["completion", shell]),
+    served: [["completion", "kubectl"]],
     isText: true,
   },
   "rollout status": {

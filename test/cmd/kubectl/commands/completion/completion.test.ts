@@ -1,11 +1,10 @@
-import { chmod, mkdtemp, readdir, readFile, rm, stat, utimes, writeFile } from "node:fs/promises";
+import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
-import { component, now } from "../../fleet-facts.ts";
-import { knfleetFile, runKnfleet } from "../../run-knfleet.ts";
+import { component } from "../../fleet-facts.ts";
 import { runText } from "../../run-text.ts";
 import { fleetSet } from "../../set-facts.ts";
 import { startStubHub, type StubHub } from "../../stub-hub.ts";
@@ -117,8 +116,8 @@ describe("completion", () => {
     [["status", "--", "x"], [":0"]],
     [["nothing", ""], expect.arrayContaining(["status", "explain"])],
     [
-      ["completion", "ba"],
-      ["bash", ":4"],
+      ["completion", "ku"],
+      ["kubectl", ":4"],
     ],
     // What the hub has.
     [
@@ -155,15 +154,6 @@ describe("completion", () => {
     ],
   ])("of %j offers %j", async (words, lines) => expect(await offered(...words)).toEqual(lines));
 
-  test.each([
-    [["status", "--output=y"], "--output=yaml\n:4\n"],
-    [["status", "--cluster", "=", "us"], "--cluster=us-1\tfleet\n:4\n"],
-    [["status", "-o", "y"], "yaml\n:4\n"],
-  ])("of whole words %j offers the flag, too", async (words, text) => {
-    const env = { ...hub.env, ...patient };
-    expect(await runText(["__completeWords", ...words], { env })).toMatchObject({ stdout: text });
-  });
-
   test("says what a word is behind a tab", async () => {
     const { stdout } = await runText(["__complete", "status", "-A", ""], {
       env: { ...hub.env, ...patient },
@@ -183,38 +173,32 @@ describe("completion", () => {
       stderr: "",
     });
   });
+
+  test("takes the empty word of PowerShell, and writes no file", async () => {
+    const cache = await mkdtemp(join(folder, "cache-"));
+    const env = { ...hub.env, ...patient, XDG_CACHE_HOME: cache, HOME: cache };
+    const { stdout } = await runText(["__complete", "connect", '""'], { env });
+    expect(stdout).toBe("eu-1\tfleet\neu-2\tfleet\nus-1\tfleet\n:4\n");
+    expect(await readdir(cache)).toEqual([]);
+  });
 });
 
-describe("the script for", () => {
-  test("bash completes in a real bash", async () => {
-    await writeFile(
-      join(folder, "kubectl-knfleet"),
-      `#!/bin/sh\nexec "${process.execPath}" "${knfleetFile}" "$@"\n`,
-    );
-    await chmod(join(folder, "kubectl-knfleet"), 0o755);
-    const script = `source <(kubectl-knfleet completion bash)
-      COMP_WORDS=(kubectl-knfleet status --no-l); COMP_CWORD=2
-      __knfleet_complete; printf '%s\\n' "\${COMPREPLY[@]}"
-      COMP_WORDS=(kubectl-knfleet status --color = al); COMP_CWORD=4
-      __knfleet_complete; printf '%s\\n' "\${COMPREPLY[@]}"`;
-    const ran = await runKnfleet(["-c", script], {
-      command: "bash",
-      env: { PATH: `${folder}:${process.env["PATH"] ?? ""}` },
-    });
-    expect(ran.stdout).toBe("--no-live\nalways\n");
-  });
-
-  test.each(["bash", "zsh", "fish", "kubectl"])("%s asks this program", async (shell) => {
-    const { stdout, exitCode } = await runText(["completion", shell]);
+describe("the file that kubectl runs", () => {
+  test("asks this program", async () => {
+    const { stdout, exitCode } = await runText(["completion", "kubectl"]);
     expect(exitCode).toBe(0);
-    expect(stdout).toContain("__complete");
+    expect(stdout).toContain("exec kubectl-knfleet __complete");
   });
 
-  test("another shell is refused", async () => {
-    expect(await runText(["completion", "tcsh"])).toMatchObject({ exitCode: 2, stdout: "" });
-  });
+  test.each([[["bash"]], [["tcsh"]], [[]], [["kubectl", "install"]]])(
+    "is the only one: %j is refused",
+    async (words) => {
+      const ran = await runText(["completion", ...words]);
+      expect(ran).toMatchObject({ exitCode: 2, stdout: "" });
+    },
+  );
 
-  test("kubectl is put beside the plugin, and replaces nothing unasked", async () => {
+  test("is put beside the plugin, and replaces nothing unasked", async () => {
     const env = { PATH: `/nowhere:${folder}` };
     const path = join(folder, "kubectl_complete-knfleet");
     await writeFile(join(folder, "kubectl-knfleet"), "");
@@ -230,59 +214,5 @@ describe("the script for", () => {
     expect(await runText(["completion", "install"], { env: { PATH: "/nowhere" } })).toMatchObject({
       exitCode: 2,
     });
-  });
-});
-
-describe("names that the hub has told", () => {
-  const line = ["__complete", "connect", "eu"];
-
-  async function cached(): Promise<{ readonly cache: string; readonly file: string }> {
-    const cache = await mkdtemp(join(folder, "cache-"));
-    const env = { ...hub.env, ...patient, XDG_CACHE_HOME: cache };
-    const { stdout } = await runText(line, { env });
-    expect(stdout).toBe("eu-1\tfleet\neu-2\tfleet\n:4\n");
-    const place = join(cache, "knfleet", "completion");
-    const [name = ""] = await readdir(place);
-    return { cache, file: join(place, name) };
-  }
-
-  test("are kept for 30 s for their owner alone, and the hub is not asked again", async () => {
-    const { cache, file } = await cached();
-    expect((await stat(file)).mode & 0o777).toBe(0o600);
-    expect((await stat(join(cache, "knfleet", "completion"))).mode & 0o777).toBe(0o700);
-    expect(JSON.parse(await readFile(file, "utf8"))).toEqual([
-      ["eu-1", "fleet"],
-      ["eu-2", "fleet"],
-      ["us-1", "fleet"],
-    ]);
-    const env = { ...hub.env, ...patient, XDG_CACHE_HOME: cache };
-    await utimes(file, now, new Date(now.getTime() - 29_000));
-    const before = hub.requests.length;
-    expect((await runText(line, { env })).stdout).toBe("eu-1\tfleet\neu-2\tfleet\n:4\n");
-    expect(hub.requests.length).toBe(before);
-    await utimes(file, now, new Date(now.getTime() - 31_000));
-    await runText(line, { env });
-    expect(hub.requests.length).toBeGreaterThan(before);
-  });
-
-  test("are those of the hub when the cache holds something else", async () => {
-    const { cache, file } = await cached();
-    for (const text of ["{", "[[1]]", '[["eu-9\\u001b[2J",""]]', "[]x"]) {
-      // oxlint-disable no-await-in-loop -- one text after another
-      await writeFile(file, text);
-      await utimes(file, now, now);
-      const env = { ...hub.env, ...patient, XDG_CACHE_HOME: cache };
-      expect((await runText(line, { env })).stdout).toBe("eu-1\tfleet\neu-2\tfleet\n:4\n");
-      // oxlint-enable no-await-in-loop
-    }
-  });
-
-  test.each(["/dev/null", "relative"])("come without a cache in %s", async (XDG_CACHE_HOME) => {
-    const env = { ...hub.env, ...patient, XDG_CACHE_HOME };
-    expect((await runText(line, { env })).stdout).toBe("eu-1\tfleet\neu-2\tfleet\n:4\n");
-  });
-
-  test("and an empty word of PowerShell are completed, too", async () => {
-    expect(await offered("connect", '""')).toEqual(["eu-1", "eu-2", "us-1", ":4"]);
   });
 });
