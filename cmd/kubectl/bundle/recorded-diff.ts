@@ -1,3 +1,4 @@
+import type { Component } from "../../../api/component.ts";
 import { isRecord } from "../../../api/fields.ts";
 import { foreignText } from "../../../api/foreign-text.ts";
 import { describe } from "../../../api/kubernetes.ts";
@@ -6,49 +7,44 @@ import { type ActionInput, selectionOf } from "../action.ts";
 import {
   type Diff,
   type DiffBlock,
-  type DiffFlags,
+  type DiffItem,
   type DiffList,
   diffOf,
   installationOf,
+  type ComparisonFailure,
 } from "../commands/diff/diff-list.ts";
 import { UsageError } from "../errors.ts";
 import { selectInstallations } from "../hub/installations.ts";
-import { notFoundErrors, stampAt } from "../output/report.ts";
+import { stampAt, withCodes } from "../output/report.ts";
 import { stringAt } from "../selection/fields.ts";
 import { clusterIdOf } from "../spokes/read-clusters.ts";
 import { documentOf } from "./bundle-document.ts";
 import { diffFile, notCompared, type RecordedFleet } from "./bundle.ts";
 import { recordedAccess } from "./recorded-client.ts";
 
-/** A diff in a bundle: the document, and both sides of every object. */
+type OfInstallation<Part> = Omit<Part, "component"> & Pick<DiffItem, "installation">;
+
+/** A diff in a bundle: the document, both sides of every object, and the errors of the document that are about one installation. */
 export interface RecordedDiff extends DiffList {
-  readonly blocks: readonly (Omit<DiffBlock, "component"> & {
-    readonly installation: DiffList["items"][number]["installation"];
-  })[];
+  readonly blocks: readonly OfInstallation<DiffBlock>[];
+  readonly failures: readonly OfInstallation<ComparisonFailure>[];
 }
 
 /** A diff in the form of a bundle. */
-export function asRecorded({ list, blocks }: Diff): RecordedDiff {
-  return {
-    ...list,
-    blocks: blocks.map(({ component, ...block }) => ({
-      installation: installationOf(component),
-      ...block,
-    })),
-  };
+export function asRecorded({ list, blocks, failures }: Diff): RecordedDiff {
+  return { ...withCodes(list), blocks: blocks.map(named), failures: failures.map(named) };
+}
+
+function named<Part extends { readonly component: Component }>({ component, ...part }: Part) {
+  return { installation: installationOf(component), ...part };
 }
 
 /** The recorded diff of the selected installations. Throws UsageError for a bundle without a diff. */
 export async function recordedDiff(
-  { args, flags, options, terminal }: ActionInput<DiffFlags>,
+  { args, flags, terminal }: ActionInput<object>,
   signal: AbortSignal,
 ): Promise<Diff> {
   const { recorded } = flags;
-  if (options.between !== undefined) {
-    throw new UsageError("--between asks both clusters for their objects, which a bundle has not", [
-      "Give the same command without --bundle.",
-    ]);
-  }
   const report = recorded && documentOf(recorded, diffFile);
   if (recorded === undefined || report === undefined || !hasBlocks(report)) {
     throw withoutDiff(recorded);
@@ -57,21 +53,25 @@ export async function recordedDiff(
   const selection = selectionOf(args, flags, access);
   const { components, missing } = await selectInstallations(access, selection, signal);
   const names = new Map(components.map((one) => [describe(installationOf(one)), one]));
-  const blocks = report.blocks.flatMap(({ installation, ...block }) => {
+  const selected = <Part extends Pick<DiffItem, "installation">>({
+    installation,
+    ...part
+  }: Part) => {
     const component = names.get(describe(installation));
-    return component === undefined ? [] : [{ component, ...block }];
-  });
+    return component === undefined ? [] : [{ component, ...part }];
+  };
   const clusters = new Set(components.map(clusterIdOf));
-  const errors = report.errors.filter(({ cluster }) => clusters.has(cluster ?? ""));
-  const isOfOne = ({ message }: { readonly message: string }): boolean =>
-    [...names.keys()].some((name) => message.startsWith(`${name}: `));
+  const { errors, summary } = report;
   return diffOf(
     {
       components,
-      blocks,
-      unread: errors.filter((error) => !isOfOne(error)),
-      errors: [...notFoundErrors(missing), ...errors.filter(isOfOne)],
-      sides: report.summary.sides,
+      blocks: report.blocks.flatMap(selected),
+      failures: report.failures.flatMap(selected),
+      missing,
+      // The errors about clusters are the last ones.
+      unread: errors
+        .slice(errors.length - summary.unread)
+        .filter(({ cluster }) => clusters.has(cluster ?? "")),
     },
     stampAt(terminal.now(), report.cliVersion),
   );
@@ -100,7 +100,21 @@ function withoutDiff(recorded: RecordedFleet | undefined): UsageError {
 /** Whether a diff has both sides of its objects, which the document of `diff` has not. */
 function hasBlocks(list: DiffList): list is RecordedDiff {
   const blocks = "blocks" in list ? list.blocks : undefined;
-  return Array.isArray(blocks) && blocks.every(isBlock);
+  const failures = "failures" in list ? list.failures : undefined;
+  return (
+    Array.isArray(blocks) &&
+    blocks.every(isBlock) &&
+    Array.isArray(failures) &&
+    failures.every(isFailure)
+  );
+}
+
+function isFailure(value: unknown): boolean {
+  return (
+    isRecord(value) &&
+    isRecord(value["installation"]) &&
+    ["reason", "message"].every((field) => stringAt(value, "error", field) !== null)
+  );
 }
 
 function isBlock(value: unknown): boolean {

@@ -15,20 +15,13 @@ export function diffEntry(): CommandEntry {
       ["kubectl knfleet diff ks/knative-serving -n team-a", "one installation"],
       ["kubectl knfleet diff -A -o wide", "the fleet as a table"],
       ["KUBECTL_EXTERNAL_DIFF=meld kubectl knfleet diff ks/a", "in a program of your choice"],
-      ["kubectl knfleet diff --between eu-1 eu-2", "two clusters against each other"],
       ["kubectl knfleet diff -A -o json", "field by field, for scripts"],
       [
         "kubectl knfleet diff -A --bundle fleet.tgz",
         "as it was when gather --diff wrote the bundle",
       ],
     ],
-    options: [
-      new Option(
-        "--between <clusters...>",
-        "compare the clusters of two ClusterProfiles with each other; -n counts only when it is given",
-      ),
-      ...renderingOptions(),
-    ],
+    options: renderingOptions(),
     kind: "DiffList",
     completes: "installations",
     readsBundles: true,

@@ -96,12 +96,6 @@ describe("a name that nobody has is told before release files are wanted", () =>
     expect(text).not.toContain(nowhere);
     expect(exitCode).toBe(1);
   });
-
-  test("diff --between", async () => {
-    const { text } = await run([local], "diff --between eu-1 eu-2");
-    expect(text).toContain("An installation on eu-1 not found");
-    expect(text).not.toContain(nowhere);
-  });
 });
 
 test.each([
@@ -239,7 +233,6 @@ function itemsOf(document: string) {
 describe("a cluster to which the hub has no way is told before release files are wanted", () => {
   test.each([
     ["diff -A", "PullOnly"],
-    ["diff --between eu-1 eu-2", "PullOnly"],
     ["can-i -A", "PullOnly"],
     ["plan --version 1.23 -A", "PullOnly"],
     ["plan -f PULLED", "PullOnly"],

@@ -2,7 +2,8 @@ import { plainText } from "../../../../api/foreign-text.ts";
 import { describe } from "../../../../api/kubernetes.ts";
 import { type ActionInput, askedOf, openReading, print, selectionOf } from "../../action.ts";
 import { openRendering } from "../../compare/open-rendering.ts";
-import { type ExitCode, UsageError } from "../../errors.ts";
+import type { RenderingFlags } from "../../compare/rendering-options.ts";
+import type { ExitCode } from "../../errors.ts";
 import type { Flags } from "../../flags.ts";
 import { sortedBy } from "../../output/jsonpath.ts";
 import { clusterNames, objectLine, shortNameOf } from "../../output/names.ts";
@@ -12,20 +13,13 @@ import { orNone, type Table } from "../../output/table.ts";
 import { painterFor, type Terminal } from "../../output/terminal.ts";
 import { openClusterAccess } from "../../spokes/open-cluster-access.ts";
 import { clusterIdOf } from "../../spokes/read-clusters.ts";
-import {
-  type Diff,
-  diffExitCode,
-  type DiffFlags,
-  type DiffItem,
-  type DiffList,
-} from "./diff-list.ts";
+import { type Diff, diffExitCode, type DiffItem, type DiffList } from "./diff-list.ts";
 import { diffText, externalDiff, type NamedChanges, runExternalDiff } from "./diff-text.ts";
 import { diff, type DiffDeps } from "./diff.ts";
-import { diffBetween, type Ends } from "./live-objects.ts";
 
 /** `kubectl knfleet diff`. */
 export async function runDiff(
-  input: ActionInput<DiffFlags>,
+  input: ActionInput<RenderingFlags>,
   signal: AbortSignal,
 ): Promise<ExitCode> {
   const { flags, terminal } = input;
@@ -51,49 +45,27 @@ export async function runDiff(
   return diffExitCode(list);
 }
 
-async function readDiff(input: ActionInput<DiffFlags>, signal: AbortSignal): Promise<Diff> {
-  const { flags, terminal } = input;
+async function readDiff(input: ActionInput<RenderingFlags>, signal: AbortSignal): Promise<Diff> {
+  const { args, flags, terminal } = input;
   const { env, now } = terminal;
-  const { ends, args } = endsOf(input);
   await using access = await openClusterAccess(flags, { env, spokes: true }, signal);
   await using settings = await openRendering(input, access, signal);
   const { limits, end } = openReading(flags, terminal);
   const deps: DiffDeps = { access, limits, settings, now };
-  const place = ends !== undefined && flags.namespace === null ? { namespace: undefined } : {};
-  const selection = selectionOf(args, { ...flags, ...place }, access);
-  const work =
-    ends === undefined
-      ? diff(selection, deps, signal)
-      : diffBetween({ selection, ends }, deps, signal);
-  return await work.finally(end);
-}
-
-/** The two clusters of `--between`, and the arguments: words after the two names are arguments. */
-function endsOf({ args, options: { between } }: ActionInput<DiffFlags>): {
-  readonly ends: Ends | undefined;
-  readonly args: readonly string[];
-} {
-  if (between === undefined) return { ends: undefined, args };
-  const [left, right, ...others] = between.flatMap((word) => word.split(","));
-  if (left === undefined || right === undefined || left === "" || right === "") {
-    throw new UsageError("--between needs two clusters", [
-      "Write the names of two ClusterProfiles behind it, such as --between eu-1 eu-2.",
-    ]);
-  }
-  return { ends: [left, right], args: [...others, ...args] };
+  const selection = selectionOf(args, flags, access);
+  return await diff(selection, deps, signal).finally(end);
 }
 
 /** The diffs as text; undefined when `-o` asks for another format, empty when the user's own program prints them. */
 async function textOf(
   { list, blocks }: Diff,
-  { flags, terminal }: ActionInput<DiffFlags>,
+  { flags, terminal }: ActionInput<RenderingFlags>,
   signal: AbortSignal,
 ): Promise<string | undefined> {
   if (flags.outputGiven) return undefined;
   const [left, right] = list.summary.sides;
   const changes = blocks.map(({ component, changes: all }): NamedChanges => {
     const cluster = clusterIdOf(component) || "hub";
-    if (left !== "live") return { labels: [left, right], prefix: "", changes: all };
     return { labels: [`${left}/${cluster}`, `${right}/${cluster}`], prefix: cluster, changes: all };
   });
   const program = externalDiff(terminal.env);
@@ -155,7 +127,7 @@ function notesOf({ items, errors, summary }: DiffList, commands: Commands): read
       : `${compared} objects of ${installations} installation${installations === 1 ? "" : "s"}, ${left} against ${right}: ${counts}.`,
     ...refused.slice(0, 10).map((message) => `  refused: ${message}`),
     ...unreadNotes(errors, summary),
-    ...(first === undefined || left !== "live"
+    ...(first === undefined
       ? []
       : ["To see why the controller has not repaired it:", stepLine(walkOf(first, commands))]),
   ];

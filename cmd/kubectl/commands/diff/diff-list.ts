@@ -2,15 +2,15 @@ import type { ClusterProfileRef, Component, ComponentKind } from "../../../../ap
 import { describe } from "../../../../api/kubernetes.ts";
 import { type FieldChange, fieldChanges } from "../../compare/comparable.ts";
 import type { ChangeKind, Comparison, ObjectChange } from "../../compare/compare.ts";
-import type { RenderingFlags } from "../../compare/rendering-options.ts";
 import { type ExitCode, exitCodes } from "../../errors.ts";
-import { type Report, type ReportError, reportOf, type ReportStamp } from "../../output/report.ts";
+import {
+  notFoundErrors,
+  type Report,
+  type ReportError,
+  reportOf,
+  type ReportStamp,
+} from "../../output/report.ts";
 import { clusterIdOf } from "../../spokes/read-clusters.ts";
-
-/** Flags of `diff` alone. */
-export interface DiffFlags extends RenderingFlags {
-  readonly between?: readonly string[];
-}
 
 /** One object that differs. */
 export interface DiffItem {
@@ -44,7 +44,7 @@ interface DiffSummary {
   readonly changed: number;
   readonly missing: number;
   readonly extra: number;
-  /** Names of both sides: `live` and `rendered`, or two clusters. */
+  /** Names of both sides: `live` and `rendered`. */
   readonly sides: readonly [live: string, wanted: string];
 }
 
@@ -81,29 +81,34 @@ export interface DiffBlock {
   readonly compared: number;
 }
 
+/** Why an installation, or an object of it, could not be compared. */
+export interface ComparisonFailure {
+  readonly component: Component;
+  readonly error: ReportError;
+}
+
 export interface Diff {
   readonly list: DiffList;
   readonly blocks: readonly DiffBlock[];
+  readonly failures: readonly ComparisonFailure[];
 }
 
-interface Parts {
+interface Parts extends Omit<Diff, "list"> {
   readonly components: readonly Component[];
-  readonly blocks: readonly DiffBlock[];
+  /** Names without an installation. */
+  readonly missing: readonly string[];
   readonly unread: readonly ReportError[];
-  /** Other than `unread`. */
-  readonly errors: readonly ReportError[];
-  readonly sides: DiffSummary["sides"];
 }
 
 /** The diff, with its document. */
 export function diffOf(
-  { components, blocks, unread, errors: others, sides }: Parts,
+  { components, blocks, failures, missing, unread }: Parts,
   stamp: ReportStamp,
 ): Diff {
   const items = blocks.flatMap(({ component, changes }) =>
     changes.map((change) => diffItem(component, change)),
   );
-  const errors = [...others, ...unread];
+  const errors = [...notFoundErrors(missing), ...failures.map(({ error }) => error), ...unread];
   const list: DiffList = reportOf("DiffList", stamp, {
     complete: errors.every(({ reason }) => reason === "NotFound"),
     summary: {
@@ -112,12 +117,12 @@ export function diffOf(
       unread: unread.length,
       compared: blocks.reduce((sum, { compared }) => sum + compared, 0),
       ...changeCounts(items),
-      sides,
+      sides: ["live", "rendered"],
     },
     items,
     errors,
   });
-  return { list, blocks };
+  return { list, blocks, failures };
 }
 
 function changeCounts(

@@ -11,7 +11,7 @@ import { compare, type CompareOptions, type Comparison } from "../../compare/com
 import type { RenderSettings } from "../../compare/render-component.ts";
 import { readHubId, readTargetInstallation } from "../../compare/target-installation.ts";
 import { selectInstallations } from "../../hub/installations.ts";
-import { notFoundErrors, type ReportError, stampAt } from "../../output/report.ts";
+import { type ReportError, stampAt } from "../../output/report.ts";
 import type { Selection } from "../../selection/selection.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
 import {
@@ -55,20 +55,22 @@ export async function diff(
     changes: comparison?.changes ?? [],
     compared: comparison?.compared ?? 0,
   }));
-  const errors = [
-    ...notFoundErrors(missing),
-    ...components.flatMap((one) => refusalOf(one, wanted.get(one.metadata.uid))),
-    ...found.flatMap(({ errors: all }) => all),
+  const refused = components.flatMap((component) => {
+    const error = wanted.get(component.metadata.uid);
+    return error instanceof FleetError ? [{ component, error: errorOf(component, error) }] : [];
+  });
+  const failures = [
+    ...refused,
+    ...found.flatMap(({ component, errors }) => errors.map((error) => ({ component, error }))),
   ];
   const unread = unreadErrors(new Map([...wayless, ...readings]));
-  const sides = ["live", "rendered"] as const;
-  return diffOf({ components, blocks, unread, errors, sides }, stampAt(now()));
+  return diffOf({ components, blocks, failures, missing, unread }, stampAt(now()));
 }
 
 type Wanted = ReadonlyMap<string, Comparable | FleetError>;
 
 /** Renders the components one after the other; the result is by uid of the component. */
-export async function renderAll(
+async function renderAll(
   components: readonly Component[],
   settings: RenderSettings,
   signal: AbortSignal,
@@ -81,14 +83,6 @@ export async function renderAll(
     pairs.push([one.metadata.uid, await comparableOf(one, settings)]);
   }
   return new Map(pairs);
-}
-
-/** Why an installation could not be rendered. */
-export function refusalOf(
-  component: Component,
-  found: Comparable | FleetError | undefined,
-): readonly ReportError[] {
-  return found instanceof FleetError ? [errorOf(component, found)] : [];
 }
 
 function errorOf(component: Component, error: FleetError): ReportError {

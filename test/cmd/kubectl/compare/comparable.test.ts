@@ -1,6 +1,5 @@
 import { describe, expect, test } from "vitest";
 
-import { changesBetween } from "../../../../cmd/kubectl/commands/diff/live-objects.ts";
 import { fieldChanges } from "../../../../cmd/kubectl/compare/comparable.ts";
 import {
   keepShape,
@@ -38,23 +37,6 @@ describe("the fields in which two values differ", () => {
   ] as const)("%s", (...[, live, wanted, changes]) => {
     expect(fieldChanges(live, wanted)).toEqual(changes);
   });
-});
-
-function jobs(...images: readonly string[]) {
-  const all = images.map((image, at) => ({
-    apiVersion: "batch/v1",
-    kind: "Job",
-    metadata: { namespace: "knative-serving", name: `migrate-${at}` },
-    spec: { image },
-  }));
-  const byId = new Map(all.map((job) => [job.metadata.name, job]));
-  return { live: byId, shapes: byId };
-}
-
-test("between two clusters a Job that only one of them still has is no difference, and other content is", () => {
-  expect(changesBetween(jobs("a", "b"), jobs("a"))).toEqual([]);
-  expect(changesBetween(jobs("a"), jobs("a", "b"))).toEqual([]);
-  expect(changesBetween(jobs("a"), jobs("b", "b"))).toMatchObject([{ change: "changed" }]);
 });
 
 const secret = (data: object) => ({

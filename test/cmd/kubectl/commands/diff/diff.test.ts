@@ -109,8 +109,6 @@ describe("diff", () => {
     }
     const none = await runText(["diff", "ke/other", "--bundle", path]);
     expect(none).toMatchObject({ stdout: "", exitCode: 1 });
-    const between = await runText(["diff", "--between", "a", "b", "--bundle", path]);
-    expect(between).toMatchObject({ stdout: "", exitCode: 2 });
     const without = join(folder, "without.tgz");
     await runText(["gather", "-A", "-o", without], { env: hub.env });
     const { stderr, exitCode } = await runText(["diff", "--bundle", without]);
@@ -149,18 +147,21 @@ describe("diff", () => {
     const { stderr, exitCode } = await runText(argsOf(far, []), { env: far.env });
     expect(stderr).toContain("VersionNotEligible: KnativeEventing team-a/knative-eventing");
     expect(exitCode).toBe(3);
+    // A bundle tells it of this installation, and of no other one.
+    const path = join(folder, "far.tgz");
+    await runText(["gather", "-A", "--diff", "--release-dir", far.releaseDir, "-o", path], far);
+    const then = await runText(["diff", "ke", "--bundle", path, "-o", "json"]);
+    const live = await runText(argsOf(far, ["-o", "json"]), { env: far.env });
+    expect(then).toMatchObject({ exitCode: 3 });
+    expect(JSON.parse(then.stdout).errors).toEqual(JSON.parse(live.stdout).errors);
+    const nobody = await runText(["diff", "ke/other", "--bundle", path, "-o", "json"]);
+    expect(JSON.parse(nobody.stdout).errors).toMatchObject([{ reason: "NotFound" }]);
   });
 
   test("without the releases that it is told of does not begin", async () => {
     const nowhere = join(folder, "nowhere");
     const { stderr, exitCode } = await runText(["diff", "ke", "--release-dir", nowhere], hub);
     expect(stderr).toContain("nowhere, which --release-dir names, does not exist");
-    expect(exitCode).toBe(2);
-  });
-
-  test("--between one cluster only is refused", async () => {
-    const { stderr, exitCode } = await ran(["--between", "eu-1"]);
-    expect(stderr).toContain("--between needs two clusters");
     expect(exitCode).toBe(2);
   });
 });
