@@ -31,14 +31,12 @@ interface Written {
   readonly state: PageState;
   /** Documents of the API by their paths, which the file has instead of a server. */
   readonly documents: unknown;
-  /** Markup that is shown where no script may run. */
-  readonly tables: string;
 }
 
 /**
  * The page as one file. People open it from a mail: its policy allows this script and this style, and nothing else, whatever the document holds.
  */
-export function writtenPage({ status, state, documents, tables }: Written): string {
+export function writtenPage({ status, state, documents }: Written): string {
   const policy = `default-src 'none'; script-src '${hashOf(pageScript)}'; style-src '${hashOf(pageStyle)}'; base-uri 'none'; form-action 'none'`;
   // Inside a script element only `<` has a meaning, and no JSON needs it as it is.
   const data = JSON.stringify({ status, state, documents }).replaceAll("<", String.raw`\u003c`);
@@ -46,7 +44,7 @@ export function writtenPage({ status, state, documents, tables }: Written): stri
 <style>${pageStyle}</style>
 </head>
 <body><div id="page"></div>
-<noscript>${tables}</noscript>
+<noscript>The script of this page draws the fleet: open the file in a browser.</noscript>
 <script type="application/json" id="fleet">${data}</script>
 <script>${pageScript}</script>
 </body>

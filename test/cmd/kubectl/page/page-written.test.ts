@@ -142,14 +142,14 @@ describe("the file of a status", () => {
     expect(troubles).toEqual([]);
   });
 
-  test("is tables where no script may run", async () => {
-    const path = join(folder, "tables.html");
+  test("says where no script may run that it needs one", async () => {
+    const path = join(folder, "no-script.html");
     const status = fleetStatusOf([itemOf({ name: "<b>" })], [], stamp);
     await writeFile(path, statusHtml(status, { recordedAt: undefined, knfleet: "kubectl" }));
     const context = await browser.newContext({ javaScriptEnabled: false });
     const page = await context.newPage();
     await page.goto(pathToFileURL(path).href);
-    expect(await page.textContent("tbody td >> nth=1")).toBe("<b>");
+    expect(await page.textContent("noscript")).toContain("open the file in a browser");
     await context.close();
   });
 

@@ -137,7 +137,6 @@ export async function samplePage(items: readonly StatusItem[]): Promise<string> 
       knfleet: "kubectl knfleet",
     },
     documents: { ...documents, sets: rolloutStatusOf(sampleSets, stamp) },
-    tables: "",
   });
 }
 
