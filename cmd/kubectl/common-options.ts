@@ -104,14 +104,12 @@ export function connectionOptions(): readonly Option[] {
   ].map((option) => option.helpGroup(optionGroups.connection));
 }
 
-/** Flags of `kubectl options` that have no effect here. Scripts may pass them. */
-export function ignoredOptions(): readonly Option[] {
-  return [
-    new Option("--cache-dir <folder>", "no discovery, no cache"),
-    new Option("--chunk-size <number>", "objects in one answer to get (default 500)"),
-    new Option("--disable-compression", "answers are small"),
-    new Option("--warnings-as-errors", "no warnings of the server are shown"),
-  ].map((option) => option.hideHelp());
+/** The flag of kubectl for long lists, which help does not show. */
+export function chunkSizeOption(): Option {
+  return new Option(
+    "--chunk-size <number>",
+    "objects in one answer to get (default 500)",
+  ).hideHelp();
 }
 
 /** Value of the flag `--filename`. */

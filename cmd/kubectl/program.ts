@@ -2,7 +2,7 @@ import { Command, type Option } from "commander";
 
 import type { ActionInput, CommandEntry } from "./action.ts";
 import { commandGroups, commandTable } from "./command-table.ts";
-import { commonOptions, connectionOptions, ignoredOptions } from "./common-options.ts";
+import { chunkSizeOption, commonOptions, connectionOptions } from "./common-options.ts";
 import { UsageError } from "./errors.ts";
 import { type Flags, givenFlags, type RawFlags, readFlags } from "./flags.ts";
 import { type Examples, formatHelp, shortHelp } from "./help.ts";
@@ -38,7 +38,7 @@ export function createProgram(
     .configureHelp({ formatHelp: formatHelp(programExamples) })
     .helpOption("-h, --help", "examples, flags and exit codes")
     .helpCommand("help [command]", "Help for a command");
-  for (const option of [...commonOptions(), ...connectionOptions(), ...ignoredOptions()])
+  for (const option of [...commonOptions(), ...connectionOptions(), chunkSizeOption()])
     program.addOption(option);
   for (const { name, summary, text, examples } of commandGroups()) {
     program
