@@ -17,6 +17,11 @@ export function withTimeout(
   return limit.signal;
 }
 
+/** Whether a signal has aborted. A call, because the compiler takes an earlier answer of the property for the present one. */
+export function isAborted(signal: AbortSignal): boolean {
+  return signal.aborted;
+}
+
 /** The reason of a signal whose time is over, with the name that the platform gives it. */
 export function timeoutError(): DOMException {
   return new DOMException("The deadline has passed", "TimeoutError");

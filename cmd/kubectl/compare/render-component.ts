@@ -20,6 +20,19 @@ import { render } from "../../../render/render.ts";
 import type { OpenReleases } from "./named-releases.ts";
 import type { NamespaceOf } from "./rendering-options.ts";
 
+/** The component with other fields of its spec. */
+export function withSpec(
+  component: Component,
+  fields: Pick<
+    NonNullable<Component["spec"]>,
+    "version" | "manifests" | "additionalManifests" | "patches"
+  >,
+): Component {
+  return component.kind === "KnativeServing"
+    ? { ...component, spec: { ...component.spec, ...fields } }
+    : { ...component, spec: { ...component.spec, ...fields } };
+}
+
 /** Settings that stand for the cluster and the process of the controller. */
 export interface RenderSettings {
   readonly releases: OpenReleases;

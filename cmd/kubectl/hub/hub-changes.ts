@@ -1,7 +1,7 @@
 import type { CollectionRef } from "../../../access/kube/kube-client.ts";
 import { Reflector } from "../../../access/kube/reflector.ts";
 import { pause } from "../../../access/time/clock.ts";
-import { Follower } from "../../../access/time/deadline.ts";
+import { Follower, isAborted } from "../../../access/time/deadline.ts";
 import { systemClock } from "../../../access/time/system-clock.ts";
 import { type Component, operatorApiVersion } from "../../../api/component.ts";
 import { fleetSetApiVersion, type FleetSetKind } from "../../../api/fleet-set.ts";
@@ -118,8 +118,4 @@ export async function followComponents(
     await changes.next(pollMs * (0.8 + Math.random() * 0.4), signal);
     // oxlint-enable no-await-in-loop
   }
-}
-
-function isAborted(signal: AbortSignal): boolean {
-  return signal.aborted;
 }

@@ -50,7 +50,11 @@ function twoUnits(spanMs: number, [large, largeLetter]: Unit, [small, smallLette
   return rest === 0 ? whole : `${whole}${rest}${smallLetter}`;
 }
 
-const dayMs = 86_400_000;
+/** Parses a duration in Go's format, or days such as `14d`, to milliseconds; undefined for other text. */
+export function spanMsOf(text: string): number | undefined {
+  const [, days] = /^(\d{1,5})d$/.exec(text) ?? [];
+  return days === undefined ? goDurationMs(text) : Number(days) * day;
+}
 
 /**
  * Parses a duration such as `500ms`, `10s` or `1m30s` into milliseconds. A number without a unit means seconds, as for `--request-timeout` of kubectl.
@@ -58,12 +62,12 @@ const dayMs = 86_400_000;
  */
 export function parseDurationMs(text: string, flag: string): number {
   const spanMs = goDurationMs(/^\d+$/.test(text) ? `${text}s` : text);
-  if (spanMs !== undefined && spanMs >= 0 && spanMs <= dayMs) return spanMs;
+  if (spanMs !== undefined && spanMs >= 0 && spanMs <= day) return spanMs;
   throw new UsageError(`Invalid value "${text}" for ${flag}: want a duration such as 10s or 1m30s`);
 }
 
 // As for kubectl wait.
-const weekMs = 7 * dayMs;
+const weekMs = 7 * day;
 
 /** Parses the time limit of a command. A negative duration stands for a week. Throws UsageError. */
 export function parseTimeoutMs(text: string, flag: string): number {

@@ -1,7 +1,7 @@
 import { type Component, componentKinds } from "../../../api/component.ts";
 import { byText } from "../../../api/fields.ts";
 import type { KnfCode } from "../../../api/knf/knf-codes.ts";
-import { nameFirst } from "../../../api/kubernetes.ts";
+import { type KubeObject, nameFirst } from "../../../api/kubernetes.ts";
 import { rollingOut, scaledToZero } from "../../../api/reasons.ts";
 import { anchorNameOf } from "../../../installation/anchor.ts";
 import {
@@ -279,4 +279,14 @@ function ownerOf(component: Component): { readonly kind: string; readonly name: 
 
 function idOf({ namespace, name }: { readonly namespace: string; readonly name: string }): string {
   return `${namespace}/${name}`;
+}
+
+/** The Deployment of a pod: the name of its ReplicaSet is that of the Deployment and the hash that the pod has as a label. Undefined for other pods. */
+export function deploymentNameOf({ metadata }: KubeObject): string | undefined {
+  const { ownerReferences = [], labels = {} } = metadata;
+  const owner = ownerReferences.find(({ kind }) => kind === "ReplicaSet");
+  const hash = labels["pod-template-hash"];
+  return hash === undefined || owner?.name.endsWith(`-${hash}`) !== true
+    ? undefined
+    : owner.name.slice(0, -hash.length - 1);
 }

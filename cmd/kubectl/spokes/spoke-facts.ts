@@ -16,6 +16,7 @@ import { type WorkloadState, workloadReadinessOf } from "../../../installation/r
 import { type Scaler, scalerOf } from "../../../installation/scale.ts";
 import type { LiveReason } from "../output/own-reasons.ts";
 import { itemsAt, numberAt, stringAt } from "../selection/fields.ts";
+import { readKubernetesVersion } from "./kubernetes-version.ts";
 import { ifDenied, type Reading, type UnreadSpoke } from "./spoke-reading.ts";
 
 /** Facts about the Knative installations on one cluster. */
@@ -67,7 +68,7 @@ export async function readSpokeFacts(
 ): Promise<SpokeFacts> {
   // Only the Deployments are required: a credential without the right to the rest still gives an answer.
   const [version, deployments, anchors] = await Promise.all([
-    client.request("GET", "/version", undefined, signal).catch(ifDenied),
+    readKubernetesVersion(client, signal).catch(ifDenied),
     client.list(
       {
         resource: knownResource("apps/v1", "Deployment"),
@@ -90,7 +91,7 @@ export async function readSpokeFacts(
   return {
     server: client.server,
     provider,
-    kubernetesVersion: stringAt(version, "gitVersion"),
+    kubernetesVersion: version ?? null,
     deployments: deployments.items.map(deploymentFactOf),
     anchors: anchors?.items.map(anchorFactOf),
   };

@@ -13,6 +13,7 @@ import { partsOf } from "../../../../render/parts.ts";
 import type { Releases } from "../../../../render/release/releases.ts";
 import { targetVersion, unavailable } from "../../../../render/release/version.ts";
 import { render } from "../../../../render/render.ts";
+import { withSpec } from "../../compare/render-component.ts";
 import type { NamespaceOf } from "../../compare/rendering-options.ts";
 import type { Permission } from "./permissions.ts";
 
@@ -70,10 +71,8 @@ function unseenTargets(component: Component): readonly ObjectKey[] {
 function at(original: Component, version: string | undefined): Component {
   const { status: _, ...component } = original;
   const patches = urlsOf(original).length === 0 ? original.spec?.patches : undefined;
-  const own = { manifests: undefined, additionalManifests: undefined, patches, version };
-  return component.kind === "KnativeServing"
-    ? { ...component, spec: { ...component.spec, ...own } }
-    : { ...component, spec: { ...component.spec, ...own } };
+  const fields = { manifests: undefined, additionalManifests: undefined, patches, version };
+  return withSpec(component, fields);
 }
 
 interface Everything extends Needs {

@@ -11,8 +11,8 @@ import { unusedConfigMessage } from "../../../../render/features/named-objects.t
 import { type Comparable, comparableOf } from "../../compare/comparable.ts";
 import type { RenderSettings } from "../../compare/render-component.ts";
 import { countedReading } from "../../output/progress.ts";
-import { stringAt } from "../../selection/fields.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
+import { readKubernetesVersion } from "../../spokes/kubernetes-version.ts";
 import {
   mapLimited,
   readEach,
@@ -136,8 +136,7 @@ interface ClusterAnswer {
 const askCluster: ReadOne<ClusterAnswer> = async ({ id, client }, signal) => {
   const [namespace = "", name = ""] = id.split("/");
   const cluster = { namespace, name };
-  const answer = await client.request("GET", "/version", undefined, signal).catch(ifDenied);
-  const version = stringAt(answer, "gitVersion") ?? undefined;
+  const version = await readKubernetesVersion(client, signal).catch(ifDenied);
   const session = { client, gitVersion: version, user: undefined };
   const { message, findings = [] } = await checkRights(session, signal);
   const [missing] = findings;

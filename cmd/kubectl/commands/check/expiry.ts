@@ -3,9 +3,9 @@ import { X509Certificate } from "node:crypto";
 import type { ClusterProfile } from "../../../../api/cluster-profile.ts";
 import type { ClusterProfileRef } from "../../../../api/component.ts";
 import { timestampOf } from "../../../../api/conditions.ts";
-import { goDurationMs } from "../../../../api/go-duration.ts";
 import { type KnfCode, knfCodes } from "../../../../api/knf/knf-codes.ts";
 import { UsageError } from "../../errors.ts";
+import { spanMsOf } from "../../output/duration.ts";
 import { stringAt } from "../../selection/fields.ts";
 import type { Hop } from "../diagnose/hops/hop.ts";
 import { checkItem, type CheckItem } from "./check-item.ts";
@@ -24,8 +24,7 @@ export interface ExpiryWindow {
 /** Reads `--warn-within`: a duration, or days as in `14d`. Throws UsageError. */
 export function expiryWindow(text: string | undefined, nowMs: number): ExpiryWindow {
   if (text === undefined) return { nowMs, withinMs: usualDays * dayMs, isStrict: false };
-  const [, days] = /^(\d{1,4})d$/.exec(text) ?? [];
-  const withinMs = days === undefined ? goDurationMs(text) : Number(days) * dayMs;
+  const withinMs = spanMsOf(text);
   if (withinMs !== undefined && withinMs >= 0) return { nowMs, withinMs, isStrict: true };
   throw new UsageError(`Invalid value "${text}" for --warn-within: want a duration such as 14d`);
 }

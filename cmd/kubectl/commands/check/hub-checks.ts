@@ -7,6 +7,7 @@ import { FleetError } from "../../../../api/errors.ts";
 import { olderDuplicateOf } from "../../../../controller/reconcile/claims.ts";
 import type { Controllers } from "../../hub/find-controller.ts";
 import { itemsAt, stringAt } from "../../selection/fields.ts";
+import { readKubernetesVersion } from "../../spokes/kubernetes-version.ts";
 import { fleetFinding } from "../diagnose/explain-error.ts";
 import { listComponents } from "../diagnose/hops/component-hops.ts";
 import { readProviderFile } from "../diagnose/hops/provider-hops.ts";
@@ -17,10 +18,9 @@ const subject = "hub";
 
 /** Checks whether plugins can be mounted as image volumes, which Kubernetes has by default since 1.35. */
 export async function checkHubVersion(hub: KubeClient, signal: AbortSignal): Promise<CheckItem> {
-  const answer = await unlessDenied(hub.request("GET", "/version", undefined, signal));
-  const version = stringAt(answer, "gitVersion");
+  const version = await unlessDenied(readKubernetesVersion(hub, signal));
   const check = "Kubernetes of the hub";
-  if (version === null) {
+  if (version === undefined) {
     return checkItem({ check, subject, state: "SKIPPED", message: "the version may not be read" });
   }
   const [, major = "0", minor = "0"] = /^v?(\d+)\.(\d+)/.exec(version) ?? [];

@@ -10,7 +10,7 @@ import { systemClock } from "../../../../access/time/system-clock.ts";
 import { sharingOf } from "../../../../controller/guard/protection.ts";
 import { type SelfReview, whoAmI } from "../../../../controller/guard/whoami.ts";
 import { userAgent } from "../../client-version.ts";
-import { stringAt } from "../../selection/fields.ts";
+import { readKubernetesVersion } from "../../spokes/kubernetes-version.ts";
 import { requestFinding, spokeServer } from "./explain-error.ts";
 import { failed, failedBy, finding, type HopResult, passedWith } from "./hops/hop.ts";
 import type { WalkContext } from "./walk.ts";
@@ -48,18 +48,17 @@ export async function authenticate(
   client: KubeClient,
   signal: AbortSignal,
 ): Promise<HopResult<SpokeSession>> {
-  let version: unknown;
+  let gitVersion: string | undefined;
   try {
-    version = await client.request("GET", "/version", undefined, signal);
+    gitVersion = await readKubernetesVersion(client, signal);
+    if (gitVersion === undefined) {
+      return failed("KNF4015", `${client.server} answers GET /version with something else`);
+    }
   } catch (error) {
     signal.throwIfAborted();
     // A 403 means that the API server knows the user.
     if (!(error instanceof ApiError && error.status === 403))
       return failedVersion(error, client.server);
-  }
-  const gitVersion = stringAt(version, "gitVersion") ?? undefined;
-  if (version !== undefined && gitVersion === undefined) {
-    return failed("KNF4015", `${client.server} answers GET /version with something else`);
   }
   const user = await whoAmI(client, signal).catch((error: unknown) => {
     if (error instanceof ApiError && error.status === 401) throw error;

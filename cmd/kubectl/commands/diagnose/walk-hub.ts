@@ -6,6 +6,7 @@ import { knownResource } from "../../../../api/resources.ts";
 import { whoAmI } from "../../../../controller/guard/whoami.ts";
 import type { Controllers } from "../../hub/find-controller.ts";
 import { humanDuration } from "../../output/duration.ts";
+import { readKubernetesVersion } from "../../spokes/kubernetes-version.ts";
 import { hubServer, requestFinding } from "./explain-error.ts";
 import { findController } from "./hops/controller-hop.ts";
 import {
@@ -72,7 +73,7 @@ async function reachHub(
 ): Promise<HopResult<HubFacts>> {
   const who = await unlessDenied(whoAmI(hub, signal));
   // An identity that may not ask for its user is still authenticated.
-  if (who === undefined) await hub.request("GET", "/version", undefined, signal);
+  if (who === undefined) await readKubernetesVersion(hub, signal);
   const ref = { resource: knownResource("v1", "Namespace"), name: "kube-system" };
   const system = await unlessDenied(hub.get(ref, { metadataOnly: true }, signal));
   const user = who?.username ?? "(not known)";

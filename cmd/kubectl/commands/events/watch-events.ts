@@ -1,6 +1,6 @@
 import { backoffMs } from "../../../../access/time/backoff.ts";
 import { pause } from "../../../../access/time/clock.ts";
-import { Follower, withTimeout } from "../../../../access/time/deadline.ts";
+import { Follower, isAborted, withTimeout } from "../../../../access/time/deadline.ts";
 import { Semaphore } from "../../../../access/time/semaphore.ts";
 import { systemClock } from "../../../../access/time/system-clock.ts";
 import type { Component } from "../../../../api/component.ts";
@@ -165,8 +165,4 @@ async function takeTurn<Result>(
 ): Promise<Result> {
   using _place = await turns.enter(signal);
   return await work();
-}
-
-function isAborted(signal: AbortSignal): boolean {
-  return signal.aborted;
 }

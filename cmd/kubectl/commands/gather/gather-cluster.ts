@@ -12,6 +12,7 @@ import {
 import type { RecordedTable } from "../../bundle/bundle.ts";
 import { flavourOf } from "../../hub/find-controller.ts";
 import { stringAt } from "../../selection/fields.ts";
+import { readKubernetesVersion } from "../../spokes/kubernetes-version.ts";
 import { mapLimited } from "../../spokes/read-clusters.ts";
 import {
   type ListOptions,
@@ -52,14 +53,14 @@ export async function gatherCluster(
   signal: AbortSignal,
 ): Promise<ClusterFacts> {
   const [version, served] = await Promise.all([
-    client.request("GET", "/version", undefined, signal).catch(ifRefused),
+    readKubernetesVersion(client, signal).catch(ifRefused),
     servedKinds(client, signal),
   ]);
   const wanted = served.flatMap((kind) => wantedKinds(kind, plan));
   const tables = await mapLimited(wanted, requestsAtOnce, ({ kind, lists, isWanted }) =>
     readTable(client, { kind, lists, isWanted }, signal),
   );
-  return { server: client.server, kubernetesVersion: stringAt(version, "gitVersion"), tables };
+  return { server: client.server, kubernetesVersion: version ?? null, tables };
 }
 
 function ifRefused(error: unknown): undefined {

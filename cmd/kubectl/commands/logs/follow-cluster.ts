@@ -1,6 +1,6 @@
 import type { KubeClient } from "../../../../access/kube/kube-client.ts";
 import { pause } from "../../../../access/time/clock.ts";
-import { withTimeout } from "../../../../access/time/deadline.ts";
+import { isAborted, withTimeout } from "../../../../access/time/deadline.ts";
 import type { Semaphore } from "../../../../access/time/semaphore.ts";
 import { systemClock } from "../../../../access/time/system-clock.ts";
 import { partingMs } from "../../hub/hub-changes.ts";
@@ -149,8 +149,4 @@ function stopUnwanted(
 
 function sourceKey({ namespace, pod, container }: LogSource): string {
   return `${namespace}/${pod}/${container}`;
-}
-
-function isAborted(signal: AbortSignal): boolean {
-  return signal.aborted;
 }

@@ -6,6 +6,7 @@ import type { KubeObject } from "../../../../api/kubernetes.ts";
 import { knownResource } from "../../../../api/resources.ts";
 import { findControllers } from "../../hub/find-controller.ts";
 import { itemsAt, stringAt } from "../../selection/fields.ts";
+import { deploymentNameOf } from "../../spokes/live-view.ts";
 import { deploymentsOf } from "../../spokes/live-view.ts";
 import { clusterIdOf } from "../../spokes/read-clusters.ts";
 import { readSpokeFacts } from "../../spokes/spoke-facts.ts";
@@ -127,20 +128,14 @@ async function findSources(
   );
   return lists
     .flatMap(({ items }) => items)
-    .filter((pod) => deployments.some((deployment) => isPodOf(pod, deployment)))
+    .filter((pod) =>
+      deployments.some(
+        ({ namespace, name }) =>
+          pod.metadata.namespace === namespace && deploymentNameOf(pod) === name,
+      ),
+    )
     .toSorted(byText(podName))
     .flatMap(containersOf);
-}
-
-/** Whether a pod is of a Deployment: its owner is the ReplicaSet that has the names of the Deployment and of the pod's template. */
-function isPodOf(
-  { metadata }: KubeObject,
-  { namespace, name }: { readonly namespace: string; readonly name: string },
-): boolean {
-  const { ownerReferences = [], labels = {} } = metadata;
-  const wanted = `${name}-${labels["pod-template-hash"] ?? ""}`;
-  const isOwned = ownerReferences.some((owner) => owner.name === wanted);
-  return metadata.namespace === namespace && isOwned;
 }
 
 function containersOf(pod: KubeObject): readonly LogSource[] {

@@ -11,8 +11,8 @@ import { remarkLines, type RenderSettings } from "../../compare/render-component
 import { readHubId } from "../../compare/target-installation.ts";
 import { type ExitCode, exitCodes } from "../../errors.ts";
 import { type Report, reportOf, stampAt } from "../../output/report.ts";
-import { stringAt } from "../../selection/fields.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
+import { readKubernetesVersion } from "../../spokes/kubernetes-version.ts";
 import {
   clusterIdOf,
   mapLimited,
@@ -113,15 +113,6 @@ function readTargets(
       }),
     );
   };
-}
-
-/** `gitVersion` of a cluster. Throws what KubeClient throws. */
-export async function readKubernetesVersion(
-  client: Pick<KubeClient, "request">,
-  signal: AbortSignal,
-): Promise<string | undefined> {
-  const answer = await client.request("GET", "/version", undefined, signal);
-  return stringAt(answer, "gitVersion") ?? undefined;
 }
 
 interface LookDeps extends TargetDeps {

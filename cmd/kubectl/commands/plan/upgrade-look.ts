@@ -10,6 +10,7 @@ import type { Releases } from "../../../../render/release/releases.ts";
 import { versionRefusal } from "../../../../render/release/version.ts";
 import { type Comparable, comparableOf } from "../../compare/comparable.ts";
 import type { RenderSettings } from "../../compare/render-component.ts";
+import { readKubernetesVersion } from "../../spokes/kubernetes-version.ts";
 import { clusterIdOf, mapLimited, type ReadOne } from "../../spokes/read-clusters.ts";
 import { ifDenied } from "../../spokes/spoke-reading.ts";
 import { reviewAll } from "../can-i/access-review.ts";
@@ -17,7 +18,7 @@ import { renderNeeds } from "../can-i/needs.ts";
 import { permissionsFor } from "../can-i/permissions.ts";
 import { installationError } from "../diff/diff-list.ts";
 import type { Look } from "./plan-item.ts";
-import { lookAt, readKubernetesVersion } from "./plan.ts";
+import { lookAt } from "./plan.ts";
 import { storedVersionsOf, type StoredVersions, type Upgrade, upgradeRights } from "./upgrade.ts";
 
 /** What the cluster of a component says about its upgrade. */

@@ -12,6 +12,7 @@ import {
   versionRefusal,
 } from "../../../../render/release/version.ts";
 import { fieldChanges, fetchSources } from "../../compare/comparable.ts";
+import { withSpec } from "../../compare/render-component.ts";
 import type { RenderSettings } from "../../compare/render-component.ts";
 import { readHubId } from "../../compare/target-installation.ts";
 import { selectInstallations } from "../../hub/installations.ts";
@@ -100,13 +101,7 @@ async function releasesFor(
 
 function stepOf(before: Component, version: string, of: SetAtVersion | undefined): Step {
   // An override of the set may name another version.
-  return { before, after: withVersion(before, of?.version ?? version), of };
-}
-
-function withVersion(component: Component, version: string): Component {
-  return component.kind === "KnativeServing"
-    ? { ...component, spec: { ...component.spec, version } }
-    : { ...component, spec: { ...component.spec, version } };
+  return { before, after: withSpec(before, { version: of?.version ?? version }), of };
 }
 
 /** Components without a set, by name; then those of each set, in the order of its rollout. */

@@ -3,11 +3,11 @@ import type { ObjectRef } from "../../../../access/kube/kube-client.ts";
 import { type Right, rightTexts } from "../../../../access/kube/missing-right.ts";
 import { withTimeout } from "../../../../access/time/deadline.ts";
 import { systemClock } from "../../../../access/time/system-clock.ts";
-import { recordAt, textAt } from "../../../../api/fields.ts";
 import type { KubeObject } from "../../../../api/kubernetes.ts";
 import { knownResource } from "../../../../api/resources.ts";
 import { listAnchors } from "../../../../controller/apply/anchor/list-anchors.ts";
 import { spokeRoleName } from "../../../../installation/spoke-role.ts";
+import { readKubernetesVersion } from "../../spokes/kubernetes-version.ts";
 import { missingRights, NeededReads } from "./missing-rights.ts";
 import { certificateNames, onSpoke, type OpenSpoke, serverAddresses } from "./open-spoke.ts";
 import type { RegisterRequest } from "./register-request.ts";
@@ -37,7 +37,7 @@ export async function readSpokeFacts(
   const late = withTimeout(systemClock, timeoutMs, signal);
   const reads = new NeededReads(client);
   const work = Promise.all([
-    client.request("GET", "/version", undefined, late),
+    readKubernetesVersion(client, late),
     connection.isWorking(late),
     reads.namespace("kube-system", late),
     readPresent(request, reads, late),
@@ -54,7 +54,7 @@ export async function readSpokeFacts(
     addresses,
     certificateNames: names,
     uid: system?.metadata.uid ?? "",
-    kubernetes: textAt(recordAt(version), "gitVersion") ?? "",
+    kubernetes: version ?? "",
     isReady,
     ...present,
     anchors: anchors ?? [],

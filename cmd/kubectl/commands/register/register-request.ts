@@ -1,8 +1,8 @@
-import { goDurationMs } from "../../../../api/go-duration.ts";
 import type { NamespacedName } from "../../../../api/kubernetes.ts";
 import { isLabelName, keyProblem, valueProblem } from "../../../../webhook/rules/names.ts";
 import { UsageError } from "../../errors.ts";
 import type { Flags } from "../../flags.ts";
+import { spanMsOf } from "../../output/duration.ts";
 
 /** Flags of `register` alone. */
 export interface RegisterFlags {
@@ -126,9 +126,7 @@ const longestSeconds = 2 ** 32;
 /** A duration, or days as in `30d`. 0 is no end. */
 function ttlSecondsOf(text: string): number {
   if (text === "0") return 0;
-  const [, days] = /^(\d{1,5})d$/.exec(text) ?? [];
-  const spanMs = days === undefined ? goDurationMs(text) : Number(days) * 86_400_000;
-  const seconds = Math.trunc((spanMs ?? 0) / 1_000);
+  const seconds = Math.trunc((spanMsOf(text) ?? 0) / 1_000);
   if (seconds >= shortestSeconds && seconds <= longestSeconds) return seconds;
   throw new UsageError(
     `Invalid value "${text}" for --ttl: want a duration from 10m on, such as 24h or 30d, or 0 for a token that stays`,

@@ -1,12 +1,12 @@
 import { stat } from "node:fs/promises";
 
-import type { Component } from "../../../../api/component.ts";
 import type { Manifest } from "../../../../api/kubernetes.ts";
 import { resourceFinder } from "../../../../api/resources.ts";
 import { Preparations } from "../../../../installation/desired.ts";
 import { defaultSpokeNamespace } from "../../../../installation/installation-namespace.ts";
 import type { ActionInput } from "../../action.ts";
 import { namedReleases } from "../../compare/named-releases.ts";
+import { withSpec } from "../../compare/render-component.ts";
 import type { RenderSettings } from "../../compare/render-component.ts";
 import {
   namedMode,
@@ -107,19 +107,12 @@ export async function diffComponents(
   if (!/^(?:v?\d+\.\d+.*|latest)$/i.test(wanted)) {
     throw new InputError([`--diff-with ${wanted}: is neither a file nor a version`]);
   }
+  // Without its status: the installed version limits upgrades, not comparisons.
   const others = components.map(({ where, component }) => ({
     where,
-    component: atVersion(component, wanted),
+    component: withSpec({ ...component, status: undefined }, { version: wanted }),
   }));
   return { components: others, isVersion: true };
-}
-
-/** The component at a version, without its status: the installed version limits upgrades, not comparisons. */
-function atVersion(original: Component, version: string): Component {
-  const { status: _, ...component } = original;
-  return component.kind === "KnativeServing"
-    ? { ...component, spec: { ...component.spec, version } }
-    : { ...component, spec: { ...component.spec, version } };
 }
 
 async function isFolder(path: string): Promise<boolean> {

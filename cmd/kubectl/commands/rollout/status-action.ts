@@ -1,6 +1,6 @@
 import { stripVTControlCharacters } from "node:util";
 
-import { withTimeout } from "../../../../access/time/deadline.ts";
+import { isAborted, withTimeout } from "../../../../access/time/deadline.ts";
 import { systemClock } from "../../../../access/time/system-clock.ts";
 import { type FleetSet, fleetSetApiVersion } from "../../../../api/fleet-set.ts";
 import { plainText } from "../../../../api/foreign-text.ts";
@@ -144,10 +144,6 @@ async function watch(
     // oxlint-enable no-await-in-loop
   }
   return item;
-}
-
-function isAborted(signal: AbortSignal): boolean {
-  return signal.aborted;
 }
 
 /** The number of lines that a text takes in a terminal, which wraps long ones. */

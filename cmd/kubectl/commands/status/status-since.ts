@@ -1,7 +1,7 @@
 import type { Component } from "../../../../api/component.ts";
-import { goDurationMs } from "../../../../api/go-duration.ts";
 import type { RecordedFleet } from "../../bundle/bundle.ts";
 import { UsageError } from "../../errors.ts";
+import { spanMsOf } from "../../output/duration.ts";
 import { deploymentsOf } from "../../spokes/live-view.ts";
 import type { StatusItem } from "./status-item.ts";
 import type { Known } from "./status.ts";
@@ -11,12 +11,9 @@ type Since =
   | { readonly kind: "time"; readonly atMs: number }
   | { readonly kind: "bundle"; readonly fleet: RecordedFleet };
 
-const dayMs = 86_400_000;
-
 /** Reads the value of `--since`: `2h`, `3d`, a time with its zone or a date, or a bundle of gather. Throws UsageError. */
 export async function sinceOf(text: string, now: Date, signal: AbortSignal): Promise<Since> {
-  const [, days] = /^(\d{1,4})d$/.exec(text) ?? [];
-  const spanMs = days === undefined ? goDurationMs(text) : Number(days) * dayMs;
+  const spanMs = spanMsOf(text);
   if (spanMs !== undefined && spanMs >= 0) return { kind: "time", atMs: now.getTime() - spanMs };
   const atMs = /^\d{4}-\d\d-\d\d(?:T[\d:.]+(?:Z|[+-]\d\d:\d\d))?$/.test(text)
     ? Date.parse(text)

@@ -1,3 +1,4 @@
+import { isAborted } from "../../../../access/time/deadline.ts";
 import { watchHub } from "../../hub/hub-changes.ts";
 import { type ReportError, troubleOf, Troubles } from "../../output/report.ts";
 import type { Selection } from "../../selection/selection.ts";
@@ -49,10 +50,6 @@ export async function watchStatus(
 
 function textsOf(items: readonly StatusItem[]): ReadonlyMap<string, string> {
   return new Map(items.map((item) => [keyOf(item), JSON.stringify(item)]));
-}
-
-function isAborted(signal: AbortSignal): boolean {
-  return signal.aborted;
 }
 
 function keyOf({ kind, namespace, name }: StatusItem): string {

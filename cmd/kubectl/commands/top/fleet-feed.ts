@@ -1,5 +1,5 @@
 import { pause } from "../../../../access/time/clock.ts";
-import { Follower, withTimeout } from "../../../../access/time/deadline.ts";
+import { Follower, isAborted, withTimeout } from "../../../../access/time/deadline.ts";
 import { systemClock } from "../../../../access/time/system-clock.ts";
 import type { Component } from "../../../../api/component.ts";
 import type { FleetSet } from "../../../../api/fleet-set.ts";
@@ -312,8 +312,4 @@ class Feed {
       trouble: this.#trouble,
     };
   }
-}
-
-function isAborted(signal: AbortSignal): boolean {
-  return signal.aborted;
 }

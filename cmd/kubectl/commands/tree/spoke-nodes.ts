@@ -10,6 +10,7 @@ import type { NamespaceOf } from "../../compare/rendering-options.ts";
 import { knfOf } from "../../output/knf-of.ts";
 import { codedReason } from "../../output/names.ts";
 import { itemsAt, stringAt } from "../../selection/fields.ts";
+import { deploymentNameOf } from "../../spokes/live-view.ts";
 import { anchorOf, deploymentsOf, isRemote, missingDeployments } from "../../spokes/live-view.ts";
 import { clusterIdOf } from "../../spokes/read-clusters.ts";
 import { type DeploymentFact, readSpokeFacts, type SpokeFacts } from "../../spokes/spoke-facts.ts";
@@ -149,17 +150,6 @@ function deploymentNode(fact: DeploymentFact): Omit<TreeNode, "cluster" | "child
     state: deploymentStates[state],
     message: why === "" ? count : `${count}: ${why}`,
   };
-}
-
-/** The name of a ReplicaSet is that of its Deployment and the hash that its pods have as a label. */
-function deploymentNameOf({
-  metadata: { ownerReferences = [], labels = {} },
-}: KubeObject): string | undefined {
-  const owner = ownerReferences.find(({ kind }) => kind === "ReplicaSet");
-  const hash = labels["pod-template-hash"];
-  return hash === undefined || owner?.name.endsWith(`-${hash}`) !== true
-    ? undefined
-    : owner.name.slice(0, -hash.length - 1);
 }
 
 function podNode(pod: KubeObject, cluster: string | null): TreeNode {

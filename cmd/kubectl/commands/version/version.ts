@@ -11,9 +11,9 @@ import { listInstallations, NotServedError } from "../../hub/installations.ts";
 import { type Serving, servingOf } from "../../hub/replicas.ts";
 import { nameKey } from "../../output/names.ts";
 import { type Report, type ReportError, reportOf, stampAt } from "../../output/report.ts";
-import { stringAt } from "../../selection/fields.ts";
 import type { Selection } from "../../selection/selection.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
+import { readKubernetesVersion } from "../../spokes/kubernetes-version.ts";
 import { deploymentsOf } from "../../spokes/live-view.ts";
 import {
   clusterIdOf,
@@ -159,8 +159,8 @@ async function askHub(
 ): Promise<HubAnswer> {
   const { hub, hubTimeoutMs } = access;
   const deadline = withTimeout(systemClock, hubTimeoutMs, signal);
-  const [answer, found, listed] = await Promise.all([
-    hub.request("GET", "/version", undefined, deadline),
+  const [version, found, listed] = await Promise.all([
+    readKubernetesVersion(hub, deadline),
     readControllers(hub, now, deadline),
     listComponents(access, selection, deadline),
   ]);
@@ -175,9 +175,8 @@ async function askHub(
     readClusters(readable, { access, limits }, signal),
     readAgents(components, hub, deadline),
   ]);
-  const kubernetes = stringAt(answer, "gitVersion");
   return {
-    hub: { server: hub.server, kubernetes },
+    hub: { server: hub.server, kubernetes: version ?? null },
     ...found,
     agents,
     components,
