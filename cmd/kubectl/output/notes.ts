@@ -31,20 +31,26 @@ export function statusNotes(report: FleetStatus, asked: Asked): readonly string[
   if (items.length === 0) {
     return [...errorLines(report.errors), ...emptyNotes(asked), ...approvalLines(report, asked)];
   }
-  const counts = [
-    `${summary.healthy} healthy`,
-    ...(summary.inProgress > 0 ? [`${summary.inProgress} in progress`] : []),
-    ...(summary.warnings > 0 ? [`${summary.warnings} with warnings`] : []),
-    ...(summary.errors > 0 ? [`${summary.errors} not healthy`] : []),
-  ];
-  const unread = summary.unread > 0 ? ` The clusters of ${summary.unread} could not be read.` : "";
   return [
     ...notFoundLines(report),
-    `${countOf(summary.total, "installation")}: ${counts.join(", ")}.${unread}`,
+    countsLine(summary),
     ...(summary.errors > 1 ? causeLines(report, asked) : []),
     ...nextLines(items, asked),
     ...approvalLines(report, asked),
   ];
+}
+
+/** How many installations there are, and how many of them are not well. */
+export function countsLine(summary: FleetStatus["summary"]): string {
+  const { total, healthy, inProgress, warnings, errors, unread } = summary;
+  const counts = [
+    `${healthy} healthy`,
+    ...(inProgress > 0 ? [`${inProgress} in progress`] : []),
+    ...(warnings > 0 ? [`${warnings} with warnings`] : []),
+    ...(errors > 0 ? [`${errors} not healthy`] : []),
+  ];
+  const missing = unread > 0 ? ` The clusters of ${unread} could not be read.` : "";
+  return `${countOf(total, "installation")}: ${counts.join(", ")}.${missing}`;
 }
 
 /** How many sets wait for an approval, and the command that gives it to each of them. */

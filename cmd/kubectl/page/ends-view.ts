@@ -1,3 +1,4 @@
+import { byText } from "../../../api/fields.ts";
 import type { CheckItem } from "../commands/check/check-item.ts";
 import { clusterKey } from "./cluster-view.ts";
 import type { PageStateName } from "./fleet-view.ts";
@@ -14,19 +15,17 @@ export interface EndView {
 
 /** What `check` found that has ended or ends soon: what has ended first, then by time. */
 export function endsOf(items: readonly CheckItem[]): readonly EndView[] {
-  return items
-    .filter(({ check, state }) => check === "expiry" && (state === "FAIL" || state === "WARN"))
-    .toSorted((one, other) => timeOf(one).localeCompare(timeOf(other)))
-    .map(({ cluster, state, message, next }) => ({
-      cluster: cluster === null ? "hub" : `${cluster.namespace}/${cluster.name}`,
-      key: cluster === null ? null : clusterKey(cluster),
-      tone: state === "FAIL" ? "bad" : "warning",
-      message,
-      next,
-    }));
-}
-
-/** The time in a message, which is RFC 3339 and so sorts as text; without one it stands last. */
-function timeOf({ message }: CheckItem): string {
-  return /\d{4}-\d\d-\d\dT[\d:.]+Z/.exec(message)?.[0] ?? "9999";
+  return (
+    items
+      .filter(({ check, state }) => check === "expiry" && (state === "FAIL" || state === "WARN"))
+      // RFC 3339 in UTC sorts as text. An item without a time stands last.
+      .toSorted(byText(({ endsAt = "9999" }) => endsAt))
+      .map(({ cluster, state, message, next }) => ({
+        cluster: cluster === null ? "hub" : `${cluster.namespace}/${cluster.name}`,
+        key: cluster === null ? null : clusterKey(cluster),
+        tone: state === "FAIL" ? "bad" : "warning",
+        message,
+        next,
+      }))
+  );
 }

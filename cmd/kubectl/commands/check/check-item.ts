@@ -17,6 +17,8 @@ export interface CheckItem {
   readonly code: string | null;
   readonly message: string;
   readonly next: readonly string[];
+  /** When the credential or certificate of the check `expiry` ends, RFC 3339. */
+  readonly endsAt?: string;
 }
 
 interface CheckSummary {
@@ -29,7 +31,7 @@ interface CheckSummary {
 
 export type CheckReport = Report<"Check", CheckSummary, CheckItem>;
 
-type Optional = "code" | "next" | "cluster" | "subject";
+type Optional = "code" | "next" | "cluster" | "subject" | "endsAt";
 
 /** An item; fields that are left out are empty. */
 export function checkItem(

@@ -88,13 +88,13 @@ async function walkToCluster(
   signal: AbortSignal,
 ): Promise<{ readonly items: readonly CheckItem[]; readonly isReached: boolean }> {
   const target = { kind: "ClusterProfile", ...ref } as const;
-  const { hops } = await walkTarget(target, hub, { ...context, signal });
+  const { hops, ends: times } = await walkTarget(target, hub, { ...context, signal });
   const last = hops.find(({ id }) => id === "authentication");
   const isReached = last?.state === "OK" || last?.state === "WARN";
   const base = { check: "reachable", cluster: ref };
   // The check of the controller tells of shards that no replica serves.
   const cause = rootCauseOf(hops.filter(({ id }) => id !== "replica"));
-  const ends = expiryItems({ hops, profile, cluster: ref }, window);
+  const ends = expiryItems(times, { profile, cluster: ref }, window);
   // The end of a credential or certificate has an item of its own.
   const hasOwnItem = cause !== undefined && ["KNF3020", "KNF4013"].includes(cause.code);
   if (cause === undefined || (hasOwnItem && isReached)) {

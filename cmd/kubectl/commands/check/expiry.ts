@@ -7,7 +7,7 @@ import { type KnfCode, knfCodes } from "../../../../api/knf/knf-codes.ts";
 import { UsageError } from "../../errors.ts";
 import { spanMsOf } from "../../output/duration.ts";
 import { stringAt } from "../../selection/fields.ts";
-import type { Hop } from "../diagnose/hops/hop.ts";
+import type { AccessEnds } from "../diagnose/walk-target.ts";
 import { checkItem, type CheckItem } from "./check-item.ts";
 
 const dayMs = 86_400_000;
@@ -31,61 +31,48 @@ export function expiryWindow(text: string | undefined, nowMs: number): ExpiryWin
 
 /** Items for the ends of a cluster's credential, server certificate and authority, as far as these are known. */
 export function expiryItems(
-  {
-    hops,
-    profile,
-    cluster,
-  }: {
-    readonly hops: readonly Hop[];
-    readonly profile: ClusterProfile | undefined;
-    readonly cluster: ClusterProfileRef;
-  },
+  { credentialMs, serverMs, isStored }: AccessEnds,
+  of: { readonly profile: ClusterProfile | undefined; readonly cluster: ClusterProfileRef },
   window: ExpiryWindow,
 ): readonly CheckItem[] {
-  const textOf = (id: Hop["id"]): string => {
-    const hop = hops.find((one) => one.id === id);
-    return [hop?.message ?? "", ...(hop?.evidence ?? [])].join("\n");
-  };
-  // Both official plugins, and the built-in readers in their place, return the content of a Secret.
-  const isStored = /secretreader/.test(textOf("plugin"));
-  const credential = /\b(?:ends|ended:.* ends) (\d{4}-[\dT:.-]+Z)/.exec(textOf("credential"))?.[1];
-  const expiry = { cluster, window };
-  const server = /(?:to|ends) (\d{4}-[\dT:.-]+Z)/.exec(textOf("tls"))?.[1];
-  return [
-    ...(isStored
-      ? itemFor("the stored credential", credential, {
-          ...expiry,
-          soon: "KNF3021",
-          over: "KNF3014",
-        })
-      : itemFor("the credential", credential, { ...expiry, soon: "KNF3020", over: "KNF3014" })),
-    ...itemFor("the server's certificate", server, { ...expiry, soon: "KNF4013", over: "KNF4011" }),
-    ...authorityEnds(profile).flatMap((end) =>
-      itemFor("the authority in the ClusterProfile", end, expiry),
-    ),
+  const { cluster } = of;
+  const ends: readonly End[] = [
+    {
+      what: isStored ? "the stored credential" : "the credential",
+      endMs: credentialMs,
+      soon: isStored ? "KNF3021" : "KNF3020",
+      over: "KNF3014",
+    },
+    { what: "the server's certificate", endMs: serverMs, soon: "KNF4013", over: "KNF4011" },
+    ...authorityEndsMs(of.profile).map((endMs) => ({
+      what: "the authority in the ClusterProfile",
+      endMs,
+    })),
   ];
+  return ends.flatMap((end) => itemFor(end, cluster, window));
 }
 
-interface Expiry {
-  readonly cluster: ClusterProfileRef;
-  readonly window: ExpiryWindow;
+interface End {
+  readonly what: string;
+  readonly endMs: number | undefined;
   /** Codes for an end within the window, and for one in the past. */
   readonly soon?: KnfCode;
   readonly over?: KnfCode;
 }
 
 function itemFor(
-  what: string,
-  end: string | undefined,
-  { cluster, window: { nowMs, withinMs, isStrict }, soon, over }: Expiry,
+  { what, endMs, soon, over }: End,
+  cluster: ClusterProfileRef,
+  { nowMs, withinMs, isStrict }: ExpiryWindow,
 ): readonly CheckItem[] {
-  if (end === undefined) return [];
-  const leftMs = Date.parse(end) - nowMs;
-  const text = `${what} ends ${end}, in ${leftText(leftMs)}`;
-  const item = { check: "expiry", cluster };
+  if (endMs === undefined) return [];
+  const leftMs = endMs - nowMs;
+  const endsAt = timestampOf(new Date(endMs));
+  const text = `${what} ends ${endsAt}, in ${leftText(leftMs)}`;
+  const item = { check: "expiry", cluster, endsAt };
   if (leftMs <= 0) {
     const code = over ?? null;
-    return [checkItem({ ...item, state: "FAIL", code, message: `${what} ended ${end}` })];
+    return [checkItem({ ...item, state: "FAIL", code, message: `${what} ended ${endsAt}` })];
   }
   if (leftMs > withinMs) return [checkItem({ ...item, state: "OK", message: text })];
   // A credential that a plugin makes may always have a short life.
@@ -95,7 +82,7 @@ function itemFor(
       ? [checkItem({ ...item, state: "WARN", code: soon, message })]
       : [checkItem({ ...item, state: "OK", message })];
   }
-  const next = [soon === "KNF3021" ? knfCodes[soon].next : `Renew it before ${end}.`];
+  const next = [soon === "KNF3021" ? knfCodes[soon].next : `Renew it before ${endsAt}.`];
   const state = isStrict ? "FAIL" : "WARN";
   return [checkItem({ ...item, state, code: soon ?? null, message: text, next })];
 }
@@ -106,7 +93,7 @@ function leftText(leftMs: number): string {
 }
 
 /** Ends of the authorities with which the servers of a profile are verified, each once. */
-function authorityEnds(profile: ClusterProfile | undefined): readonly string[] {
+function authorityEndsMs(profile: ClusterProfile | undefined): readonly number[] {
   const { accessProviders, credentialProviders } = profile?.status ?? {};
   const ends = [...(accessProviders ?? []), ...(credentialProviders ?? [])].flatMap((provider) => {
     const data = stringAt(provider, "cluster", "certificate-authority-data");
@@ -118,12 +105,11 @@ function authorityEnds(profile: ClusterProfile | undefined): readonly string[] {
 const pem = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
 
 /** The end of a bundle: a bundle is of use until the last of its authorities ends. */
-function endsOf(text: string): readonly string[] {
+function endsOf(text: string): readonly number[] {
   const ends = Array.from(text.matchAll(pem), ([block]) => endOf(block)).filter(
     (end) => end !== undefined,
   );
-  const last = Math.max(...ends);
-  return ends.length === 0 ? [] : [timestampOf(new Date(last))];
+  return ends.length === 0 ? [] : [Math.max(...ends)];
 }
 
 function endOf(block: string): number | undefined {

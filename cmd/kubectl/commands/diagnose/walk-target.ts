@@ -30,7 +30,7 @@ import {
   checkVersion,
   findAnchor,
 } from "./hops/installation-hops.ts";
-import { describeCredential, runPlugin } from "./hops/plugin-hops.ts";
+import { describeCredential, readsSecret, runPlugin } from "./hops/plugin-hops.ts";
 import { checkPods } from "./hops/pod-hop.ts";
 import { checkHealth, checkUpstream, readProfile } from "./hops/profile-hops.ts";
 import {
@@ -54,13 +54,23 @@ interface WalkDeps {
   readonly hub: HubWalk;
   readonly context: WalkContext & { readonly closing: AsyncDisposableStack };
   /** What the walk has met so far. */
-  readonly met: { profile?: ClusterProfile };
+  readonly met: { profile?: ClusterProfile; isStored?: boolean };
 }
 
 /** The steps that were taken, and whether the last one was among them. */
 interface TargetWalk {
   readonly hops: readonly Hop[];
   readonly finished: boolean;
+  readonly ends: AccessEnds;
+}
+
+/** When the access to a cluster ends, in ms since 1970; undefined: not known, or without end. */
+export interface AccessEnds {
+  readonly credentialMs: number | undefined;
+  /** Of the server's certificate. */
+  readonly serverMs: number | undefined;
+  /** Whether the credential is the content of a Secret. */
+  readonly isStored: boolean;
 }
 
 /** Walks from the hub to the pods of a target. Returns the steps taken so far when the signal aborts. */
@@ -80,6 +90,11 @@ export async function walkTarget(
   const walked = (finished: boolean): TargetWalk => ({
     hops: withRenewal(walk.hops, deps.met.profile),
     finished,
+    ends: {
+      credentialMs: walk.ends.get("credential"),
+      serverMs: walk.ends.get("tls"),
+      isStored: deps.met.isStored === true,
+    },
   });
   try {
     await takeTargetSteps(target, deps);
@@ -216,6 +231,7 @@ async function walkProfile(
   const resolved = await walk.take("endpoint", [profile, provider], ([one, chosen]) =>
     resolveEndpoint(one, chosen, context.now().getTime()),
   );
+  met.isStored = resolved.ok && readsSecret(resolved.value.plan);
   const plugin = await takePlugin(resolved, file, { walk, context });
   const credential = await walk.take("credential", [plugin], ([one]) =>
     describeCredential(one, context.now().getTime()),

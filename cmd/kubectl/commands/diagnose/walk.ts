@@ -40,6 +40,8 @@ type ValuesOf<Needs extends readonly StepValue<unknown>[]> = {
  */
 export class Walk {
   readonly hops: Hop[] = [];
+  /** When the credentials and certificates of the steps end, in ms since 1970. */
+  readonly ends = new Map<HopId, number>();
   readonly #options: WalkOptions;
 
   constructor(options: WalkOptions) {
@@ -72,6 +74,7 @@ export class Walk {
       work(valuesOf(needs), withTimeout(systemClock, timeoutMsOf(id), signal)),
     );
     this.#record(hopOf(id, result, Math.round(performance.now() - startMs)));
+    if (result.endsAtMs !== undefined) this.ends.set(id, result.endsAtMs);
     return result.value === undefined
       ? { ok: false, because: id }
       : { ok: true, value: result.value };

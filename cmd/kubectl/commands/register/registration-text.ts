@@ -18,7 +18,8 @@ export function shownObjects(
   registration: Registration,
   { ttlSeconds }: RegisterRequest,
 ): readonly ShownObject[] {
-  const { spoke, token, namespaces, secret, reader, profile, profileStatus, server } = registration;
+  const { spoke, token, namespaces, secret, reader, profile, profileStatus } = registration;
+  const { server, serverName = hostOf(server) } = registration;
   if (registration.keepsToken) {
     const about = "its labels; token and address stay";
     return [{ cluster: "hub", manifest: labelsManifest(profile), about }];
@@ -47,7 +48,7 @@ export function shownObjects(
     {
       cluster: "hub",
       manifest: { ...profile, status: profileStatus["status"] },
-      about: addressText(server, profileStatus),
+      about: serverName === hostOf(server) ? server : `${server}, verified as ${serverName}`,
     },
   ];
 }
@@ -56,11 +57,6 @@ export function shownObjects(
 export function labelsManifest({ apiVersion, kind, metadata }: Manifest): Manifest {
   const { namespace = "", name = "", labels = {} } = metadata;
   return { apiVersion, kind, metadata: { namespace, name, labels } };
-}
-
-function addressText(server: string, { status }: Manifest): string {
-  const name = /"tls-server-name":"([^"]+)"/.exec(JSON.stringify(status))?.[1];
-  return name === undefined || name === hostOf(server) ? server : `${server}, verified as ${name}`;
 }
 
 function durationOf(seconds: number): string {

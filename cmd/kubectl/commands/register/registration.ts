@@ -43,6 +43,8 @@ export interface Registration {
   readonly profile: Manifest;
   readonly profileStatus: Manifest;
   readonly server: string;
+  /** The name that the certificate of the server is verified with, where it is not that of the address. */
+  readonly serverName: string | undefined;
   /** Whether this machine reaches the cluster under the address of the profile. */
   readonly isReachedHere: boolean;
   readonly warnings: readonly string[];
@@ -98,6 +100,7 @@ export function planRegistration(
     profile: profileManifest(source),
     profileStatus: profileStatusManifest(source, hub.profile, clock.now),
     server: server.cluster.server,
+    serverName: server.cluster["tls-server-name"],
     isReachedHere: server.isOfKubeconfig,
     warnings: [...server.warnings, ...warningsOf(request, facts, server.cluster.server)],
     present: {

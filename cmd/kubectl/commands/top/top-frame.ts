@@ -1,7 +1,7 @@
 import { plainLines, plainText } from "../../../../api/foreign-text.ts";
 import { humanDuration, timeText } from "../../output/duration.ts";
 import { shortNameOf } from "../../output/names.ts";
-import { nextStep, statusNotes } from "../../output/notes.ts";
+import { countsLine, nextStep } from "../../output/notes.ts";
 import { type Commands, stepLine, withHub } from "../../output/steps.ts";
 import type { Table } from "../../output/table.ts";
 import { padText, textWidth } from "../../output/text-width.ts";
@@ -188,14 +188,12 @@ function nothingLines({ view, fleet, namespace, commands }: Shown): readonly Lin
 }
 
 function headLines(shown: Shown, { columns }: Size, count: number): readonly Line[] {
-  const { fleet, scope, commands } = shown;
+  const { fleet, scope } = shown;
   const left = plainText(`knfleet top: ${scope}`);
   const right = ageText(shown);
   const space = columns - textWidth(left) - textWidth(right);
   const title = space > 1 ? padText(left, columns - textWidth(right)) : `${left}  `;
-  const asked = { commands, narrowed: false };
-  const notes = statusNotes(fleet.report, asked);
-  const counts = notes.find((note) => /^\d+ installations?:/.test(note)) ?? "";
+  const counts = fleet.report.items.length === 0 ? "" : countsLine(fleet.report.summary);
   const missing = fleet.report.errors.filter(({ reason }) => reason === "NotFound");
   const found = plainText([counts, ...missing.map(({ message }) => message)].join(" "));
   const wrong = wrongOf(fleet);

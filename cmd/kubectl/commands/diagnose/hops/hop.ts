@@ -22,6 +22,8 @@ export interface HopResult<Value> {
   readonly message: string;
   readonly evidence?: readonly string[];
   readonly findings?: readonly Finding[];
+  /** When the credential or certificate of the step ends, in ms since 1970. */
+  readonly endsAtMs?: number | undefined;
   /** The step was not possible, and no other step needs it; the message says why. */
   readonly isSkipped?: boolean;
 }

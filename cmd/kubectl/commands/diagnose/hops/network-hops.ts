@@ -138,8 +138,9 @@ function certificateResult(
     ...(chain.length > 1 ? [`chain ${chain.join(" <- ")}`] : []),
   ];
   const text = `${protocol}, certificate of ${subject}, valid to ${dateOf(notAfterMs)}`;
+  const endsAtMs = Number.isNaN(notAfterMs) ? undefined : notAfterMs;
   if (shown.problem !== undefined && endpoint.insecureSkipTlsVerify !== true) {
-    return failedBy(problemFinding(shown, evidence), evidence);
+    return { ...failedBy(problemFinding(shown, evidence), evidence), endsAtMs };
   }
   const findings: readonly Finding[] =
     notAfterMs - nowMs < soonMs
@@ -149,7 +150,7 @@ function certificateResult(
           }),
         ]
       : [];
-  return passedWith(true, text, { findings, evidence });
+  return { ...passedWith(true, text, { findings, evidence }), endsAtMs };
 }
 
 function problemFinding(shown: ShownCertificate, evidence: readonly string[]): Finding {

@@ -156,7 +156,12 @@ export function describeCredential(credential: Credential, nowMs: number): HopRe
   }
   const problem = tokenProblem(credential);
   if (problem !== undefined) findings.push(finding("error", "KNF3011", { message: problem }));
-  return passedWith(credential, text, { findings, evidence });
+  return { ...passedWith(credential, text, { findings, evidence }), endsAtMs: expiresAtMs };
+}
+
+/** Whether the plugin returns the content of a Secret, as both official plugins do, and the built-in readers in their place. */
+export function readsSecret({ command, args, provider }: ExecPlan): boolean {
+  return [command, ...args, provider].some((text) => text.includes("secretreader"));
 }
 
 /** Why no API server accepts a token: API servers read the header `Authorization` up to its second space. Undefined for a usable token. */

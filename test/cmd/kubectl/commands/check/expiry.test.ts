@@ -1,39 +1,24 @@
 import { describe, expect, test } from "vitest";
 
 import type { ClusterProfile } from "../../../../../api/cluster-profile.ts";
-import { timestampOf } from "../../../../../api/conditions.ts";
 import { expiryItems, expiryWindow } from "../../../../../cmd/kubectl/commands/check/expiry.ts";
-import type { Hop, HopId } from "../../../../../cmd/kubectl/commands/diagnose/hops/hop.ts";
+import type { AccessEnds } from "../../../../../cmd/kubectl/commands/diagnose/walk-target.ts";
 import { createAuthority } from "../../../../fleet/certificates.ts";
 import { now } from "../../fleet-facts.ts";
 
 const cluster = { namespace: "fleet", name: "eu-1" };
 const nowMs = now.getTime();
 
-function hop(id: HopId, message: string): Hop {
-  return {
-    id,
-    title: id,
-    state: "OK",
-    code: null,
-    message,
-    evidence: [],
-    findings: [],
-    because: null,
-    durationMs: 1,
-  };
-}
+const none: AccessEnds = { credentialMs: undefined, serverMs: undefined, isStored: false };
 
-function itemsOf(hops: readonly Hop[], within?: string) {
+function itemsOf(ends: Partial<AccessEnds>, within?: string) {
   const radar = expiryWindow(within, nowMs);
-  return expiryItems({ hops, profile: undefined, cluster }, radar).map(
+  return expiryItems({ ...none, ...ends }, { profile: undefined, cluster }, radar).map(
     ({ state, message, code }) => [state, message, code],
   );
 }
 
-const reader = hop("plugin", "/plugins/secretreader");
-const tokenIn = (days: number): Hop =>
-  hop("credential", `token of system:x, ends ${timestampOf(new Date(nowMs + days * 86_400_000))}`);
+const tokenIn = (days: number) => ({ credentialMs: nowMs + days * 86_400_000 });
 
 describe("a token that a plugin reads", () => {
   const codes: Readonly<Record<string, unknown>> = {
@@ -50,46 +35,41 @@ describe("a token that a plugin reads", () => {
     [0.5, "1h", "OK"],
     [-1, undefined, "FAIL"],
   ])("with %d days left, within %s, is %s", (days, within, state) => {
-    expect(itemsOf([reader, tokenIn(days)], within)).toMatchObject([
+    expect(itemsOf({ ...tokenIn(days), isStored: true }, within)).toMatchObject([
       [state, expect.anything(), codes[state]],
     ]);
   });
 
-  test.each(["builtin:secretreader", "/access-plugins/kubeconfig-secretreader"])(
-    "%s, as docs/install.md makes it for 24 hours, is a warning that says what to do",
-    (command) => {
-      const hops = [hop("plugin", command), tokenIn(1)];
-      const [item] = expiryItems(
-        { hops, profile: undefined, cluster },
-        expiryWindow(undefined, nowMs),
-      );
-      expect(item).toMatchObject({
-        state: "WARN",
-        code: "KNF3021",
-        message: "the stored credential ends 2026-11-22T12:00:00Z, in 24 h",
-        next: [expect.stringContaining("Write a new credential into the Secret")],
-      });
-    },
-  );
+  test("as docs/install.md makes it for 24 hours is a warning that says what to do, and when it ends", () => {
+    const [item] = expiryItems(
+      { ...none, ...tokenIn(1), isStored: true },
+      { profile: undefined, cluster },
+      expiryWindow(undefined, nowMs),
+    );
+    expect(item).toMatchObject({
+      state: "WARN",
+      code: "KNF3021",
+      message: "the stored credential ends 2026-11-22T12:00:00Z, in 24 h",
+      next: [expect.stringContaining("Write a new credential into the Secret")],
+      endsAt: "2026-11-22T12:00:00Z",
+    });
+  });
 });
 
 test("a token that a plugin may make anew all the time is not taken for one that ends", () => {
-  const made = hop("plugin", "/plugins/cloud-auth");
-  expect(itemsOf([made, tokenIn(0.5)], "14d")).toEqual([
+  expect(itemsOf(tokenIn(0.5), "14d")).toEqual([
     [
       "WARN",
       "the credential ends 2026-11-22T00:00:00Z, in 12 h; it may be made anew by its plugin in time",
       "KNF3020",
     ],
   ]);
-  expect(itemsOf([made, tokenIn(3)], "14d")).toMatchObject([
-    ["FAIL", expect.anything(), "KNF3020"],
-  ]);
+  expect(itemsOf(tokenIn(3), "14d")).toMatchObject([["FAIL", expect.anything(), "KNF3020"]]);
 });
 
 test("a server's certificate counts, and what says no end does not", () => {
-  const tls = hop("tls", "TLSv1.3, certificate of CN=x, valid to 2026-11-30T12:00:00Z");
-  expect(itemsOf([tls, hop("credential", "token, says no end")], "14d")).toEqual([
+  const serverMs = Date.parse("2026-11-30T12:00:00Z");
+  expect(itemsOf({ serverMs, credentialMs: undefined }, "14d")).toEqual([
     ["FAIL", "the server's certificate ends 2026-11-30T12:00:00Z, in 9 d", "KNF4013"],
   ]);
 });
@@ -106,10 +86,7 @@ test("the authority in a profile counts, and of a bundle the one that ends last"
     metadata: { ...cluster, uid: "1", resourceVersion: "1" },
     status,
   };
-  const [item, ...more] = expiryItems(
-    { hops: [], profile, cluster },
-    expiryWindow("87600h", nowMs),
-  );
+  const [item, ...more] = expiryItems(none, { profile, cluster }, expiryWindow("87600h", nowMs));
   expect(item?.message).toMatch(
     /^the authority in the ClusterProfile end(?:s|ed) \d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ/,
   );

@@ -1,7 +1,10 @@
 import { expect, test } from "vitest";
 
 import { Secret } from "../../../../../../access/plugins/credential.ts";
-import { describeCredential } from "../../../../../../cmd/kubectl/commands/diagnose/hops/plugin-hops.ts";
+import {
+  describeCredential,
+  readsSecret,
+} from "../../../../../../cmd/kubectl/commands/diagnose/hops/plugin-hops.ts";
 
 const nowMs = Date.parse("2026-11-21T12:00:00Z");
 
@@ -29,5 +32,17 @@ test.each([
   };
   expect(describeCredential(credential, nowMs)).toMatchObject({
     message: "token, ends 2026-11-21T13:00:00Z",
+    endsAtMs: Date.parse(endsAt),
   });
+});
+
+test.each([
+  ["builtin:secretreader", "any", true],
+  ["/access-plugins/kubeconfig-secretreader", "any", true],
+  ["/plugins/secrets/plugin", "secretreader", true],
+  ["/plugins/cloud-auth", "cloud", false],
+])("%s of provider %s returns the content of a Secret: %s", (command, provider, isStored) => {
+  const plan = { command, provider, args: ["--audience", "hub"], env: [], timeoutMs: 1 };
+  const exec = { apiVersion: "client.authentication.k8s.io/v1", installHint: "" } as const;
+  expect(readsSecret({ ...plan, ...exec })).toBe(isStored);
 });
