@@ -85,36 +85,18 @@ function below(
   value: unknown,
   step: Exclude<Step, { readonly kind: "union" }>,
 ): readonly unknown[] {
-  if (step.kind === "field") return fieldOf(value, step.name);
-  if (step.kind === "all") return childrenOf(value);
-  if (step.kind === "descend") {
-    return [value, ...childrenOf(value).flatMap((child) => below(child, step))];
+  const list: readonly unknown[] = Array.isArray(value) ? value : [];
+  const children = isRecord(value) ? Object.values(value) : list;
+  if (step.kind === "field") {
+    return isRecord(value) && Object.hasOwn(value, step.name) ? [value[step.name]] : [];
   }
-  if (step.kind === "filter") return childrenOf(value).filter((child) => holds(child, step));
-  if (!Array.isArray(value)) return [];
-  if (step.kind === "slice") return sliceOf(value, step);
-  return elementAt(value, step.index);
-}
-
-function fieldOf(value: unknown, name: string): readonly unknown[] {
-  return isRecord(value) && Object.hasOwn(value, name) ? [value[name]] : [];
-}
-
-function childrenOf(value: unknown): readonly unknown[] {
-  if (Array.isArray(value)) return value;
-  return isRecord(value) ? Object.values(value) : [];
-}
-
-function elementAt(list: readonly unknown[], index: number): readonly unknown[] {
-  const at = index < 0 ? list.length + index : index;
-  return at in list ? [list[at]] : [];
-}
-
-function sliceOf(
-  list: readonly unknown[],
-  { from = 0, to = list.length, step }: Extract<Step, { readonly kind: "slice" }>,
-): readonly unknown[] {
-  return list.slice(from, to).filter((_, at) => at % Math.max(1, step) === 0);
+  if (step.kind === "all") return children;
+  if (step.kind === "descend") return [value, ...children.flatMap((child) => below(child, step))];
+  if (step.kind === "filter") return children.filter((child) => holds(child, step));
+  if (step.kind === "index") {
+    return list.slice(step.index, step.index === -1 ? undefined : step.index + 1);
+  }
+  return list.slice(step.from, step.to).filter((_, at) => at % Math.max(1, step.step) === 0);
 }
 
 function holds(value: unknown, { left, operator, right }: Comparison): boolean {
@@ -123,16 +105,12 @@ function holds(value: unknown, { left, operator, right }: Comparison): boolean {
   const [found] = values;
   if (operator === "==") return found === right;
   if (operator === "!=") return found !== right;
-  const order = compared(found, right);
-  if (order === undefined) return false;
+  // Numbers and texts have an order, each among themselves.
+  if (typeof found !== typeof right || !["number", "string"].includes(typeof found)) return false;
+  const order = orderOf(found, right);
   return { "<": order < 0, "<=": order <= 0, ">": order > 0, ">=": order >= 0 }[operator];
 }
 
-function compared(left: unknown, right: unknown): number | undefined {
-  if (typeof left === "number" && typeof right === "number") return left - right;
-  if (typeof left !== "string" || typeof right !== "string") return undefined;
-  return left < right ? -1 : Number(left > right);
-}
 /** Parses a path of `--sort-by` or custom columns: `name`, `.name`, `{.name}` and `{name}` mean the same. Throws UsageError. */
 export function relaxedPath(text: string): readonly Step[] {
   const [, braced] = /^\{(.*)\}$/s.exec(text.trim()) ?? [];

@@ -43,7 +43,9 @@ export function openProgress(
     const text = `${noun} ${progressText(known, performance.now())}`;
     isShown = isTerminal;
     output.erase?.(0);
-    output.write(isTerminal ? cut(text, output.columns) : `${text}\n`);
+    const { columns = 0 } = output;
+    const shown = columns > 0 ? cutText(text, columns - 1, "") : text;
+    output.write(isTerminal ? shown : `${text}\n`);
   };
   const timer = setInterval(show, isTerminal ? paceMs.terminal : paceMs.lines).unref();
   return {
@@ -75,10 +77,6 @@ export function progressText({ done, total, running }: ReadState, nowMs: number)
   const rest = slow.length > shownSlow ? " …" : "";
   const slowText = slow.length === 0 ? "" : `, ${slow.length} slow: ${names.join(", ")}${rest}`;
   return `${done}/${total}${slowText}`;
-}
-
-function cut(text: string, columns = 0): string {
-  return columns > 0 ? cutText(text, columns - 1, "") : text;
 }
 
 /** Called when a reading starts or ends, with the running ones. */

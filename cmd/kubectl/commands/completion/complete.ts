@@ -66,7 +66,14 @@ function flagOffer(last: string, before: string, flagged: Flagged): Offer | unde
   if (waiting !== undefined && takesValue(waiting)) {
     return valueOffer(waiting, { text: last, prefix: "" }, flagged);
   }
-  return last.startsWith("-") ? fixed(flagWords(options), last) : undefined;
+  if (!last.startsWith("-")) return undefined;
+  const shown = options.filter(({ hidden }) => !hidden);
+  return fixed(
+    shown.flatMap(({ long, description }): readonly Word[] =>
+      long === undefined ? [] : [[long, description]],
+    ),
+    last,
+  );
 }
 
 const filesOnly: Offer = { kind: "words", words: [], directive: directives.files };
@@ -111,12 +118,6 @@ function valueOffer(
   // A format with a template continues after the `=`.
   const goesOn = found.words.some(([word]) => word.endsWith("="));
   return goesOn ? { ...found, directive: directives.noFiles + directives.noSpace } : found;
-}
-
-function flagWords(options: readonly Option[]): readonly Word[] {
-  return options
-    .filter(({ hidden }) => !hidden)
-    .flatMap(({ long, description }) => (long === undefined ? [] : [[long, description] as const]));
 }
 
 /** The words that commands begin with, or the second words of a group. */

@@ -98,8 +98,8 @@ export function frame(shown: Shown, size: Size): readonly Line[] {
 }
 
 /** Nothing that a terminal obeys. The screen is drawn past what cleans all other output. Security: T-86. */
-function clean({ text, ...more }: Segment): Segment {
-  return { ...more, text: plainLines(text) };
+function clean(segment: Segment): Segment {
+  return { ...segment, text: plainLines(segment.text) };
 }
 
 function pageLines(shown: Shown, size: Size): readonly Line[] {
@@ -159,9 +159,12 @@ function tableOf(
   const table = statusTable({ ...fleet.report, items }, false, timeText(absoluteTime, now));
   const at = table.headers.indexOf("KIND");
   const hub = table.headers.indexOf("LIVE");
+  const isFirstRound = fleet.round !== null && fleet.spokesReadAt === null;
   const rows = table.rows.map((row, index) =>
     row.map((cell, column) => {
-      if (column === hub && isAwaited(fleet, items[index])) return "...";
+      // The cluster is being read for the first time.
+      const isAwaited = isFirstRound && items[index]?.live.state === "Skipped";
+      if (column === hub && isAwaited) return "...";
       if (column !== at || columns >= wideFrom) return cell;
       return cell === "KnativeServing" ? "ks" : "ke";
     }),
@@ -170,11 +173,6 @@ function tableOf(
 }
 
 const wideFrom = 140;
-
-/** Whether the cluster is being read for the first time. */
-function isAwaited({ round, spokesReadAt }: FleetState, item: StatusItem | undefined): boolean {
-  return item?.live.state === "Skipped" && round !== null && spokesReadAt === null;
-}
 
 function nothingLines({ view, fleet, namespace, commands }: Shown): readonly Line[] {
   const texts =
@@ -250,27 +248,19 @@ function selectedLines(
   const where = cluster === null ? "the hub itself" : `${cluster.namespace}/${cluster.name}`;
   const title = `${kind} ${namespace}/${name} on ${where}${version === null ? "" : `, ${version}`}`;
   const said = [reason, message].filter((text) => text !== null).join(": ");
-  const step = stepOf(item, shown.commands);
+  const hint = item.live.reason === "NoProviderFile" ? stepLine(providerFileHint) : "";
+  const step = severity === "ok" ? hint : stepLine(withHub(nextStep(item), shown.commands));
+  const tone = severity === "error" ? "bad" : "warning";
   const why = wrapColumns(plainText(said), columns).slice(0, height - 3);
   // The rest of a long message is on the page of the installation.
   const lines: readonly Line[] = [
     [{ text: plainText(title) }],
     ...(height < 4 ? [said] : why).map((text): Line => [
-      { text: plainText(text), ...toned(severity) },
+      { text: plainText(text), ...(severity === "ok" ? {} : { tone }) },
     ]),
     [{ text: plainText(step) }],
   ];
   return filled([rule, ...(height < 4 ? lines.slice(1) : lines)].slice(0, height), height);
-}
-
-function stepOf(item: StatusItem, commands: Commands): string {
-  if (item.severity !== "ok") return stepLine(withHub(nextStep(item), commands));
-  return item.live.reason === "NoProviderFile" ? stepLine(providerFileHint) : "";
-}
-
-function toned(severity: StatusItem["severity"]): Pick<Line[number], "tone"> {
-  if (severity === "ok") return {};
-  return { tone: severity === "error" ? "bad" : "warning" };
 }
 
 function footLine({ view }: Shown, count: number): Line {
