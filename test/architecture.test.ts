@@ -111,6 +111,16 @@ const ownTime: Readonly<Record<string, string>> = {
     "lets other reviews go on (setImmediate), and waits for no time",
 };
 
+/** What several commands need, and the only file that has it. */
+const writtenOnce: readonly { readonly what: RegExp; readonly file: string }[] = [
+  { what: /"GET", "\/version"/, file: "cmd/kubectl/spokes/kubernetes-version.ts" },
+  { what: /"pod-template-hash"/, file: "cmd/kubectl/spokes/live-view.ts" },
+  { what: /\(\\d\{1,\d\}\)d\$/, file: "cmd/kubectl/output/duration.ts" },
+  { what: /spec: \{ \.\.\.component\.spec/, file: "cmd/kubectl/compare/render-component.ts" },
+  { what: /function isAborted\(/, file: "access/time/deadline.ts" },
+  { what: /from "string-width"/, file: "cmd/kubectl/output/text-width.ts" },
+];
+
 const closets = /^(?:index|types|utils?|common|helpers?|shared|lib)(?:\.ts)?$/;
 const root = resolve(import.meta.dirname, "..");
 const folders = Object.keys(mayImport);
@@ -219,6 +229,13 @@ describe("the house", () => {
   });
 
   test("has no import cycles, also none of types", () => expect(cyclesOf(files)).toEqual([]));
+
+  test.each(writtenOnce)("has $what in $file alone", ({ what, file }) => {
+    const owners = files.filter(
+      (one) => /^(?:access|cmd)\//.test(one) && what.test(readFileSync(join(root, one), "utf8")),
+    );
+    expect(owners).toEqual([file]);
+  });
 
   test("has no closets and no barrels", () => {
     expect(files.filter((file) => file.split("/").some((part) => closets.test(part)))).toEqual([]);

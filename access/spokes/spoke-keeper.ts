@@ -4,7 +4,7 @@ import { newSpokePace } from "../http/paced-requester.ts";
 import { PluginLimits } from "../plugins/plugin-limits.ts";
 import { backoffMs } from "../time/backoff.ts";
 import { pause } from "../time/clock.ts";
-import { abortable, TurnWaits, withTimeout } from "../time/deadline.ts";
+import { abortable, isAborted, TurnWaits, withTimeout } from "../time/deadline.ts";
 import { ConnectTurns } from "./connect-turns.ts";
 import { ExcessPause } from "./excess-pause.ts";
 import type { AccessOutcome } from "./resolved-access.ts";
@@ -311,8 +311,4 @@ function fleetErrorOf(error: unknown): FleetError {
     code: "Unreachable",
     cause: error,
   });
-}
-
-function isAborted(signal: AbortSignal): boolean {
-  return signal.aborted;
 }

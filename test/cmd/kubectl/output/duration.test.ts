@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { parseDurationMs } from "../../../../cmd/kubectl/output/duration.ts";
+import { parseDurationMs, spanMsOf } from "../../../../cmd/kubectl/output/duration.ts";
 
 test.each([
   ["500ms", 500],
@@ -16,4 +16,15 @@ test.each([
 test.each(["", "s", "-1s", "10 s", "1d", "10s!", "1s2", "25h", "1e3s", "NaN"])(
   "%j is refused with the flag's name",
   (text) => expect(() => parseDurationMs(text, "--timeout")).toThrow(/--timeout/),
+);
+
+test.each([
+  ["14d", 14 * 86_400_000],
+  ["2h", 7_200_000],
+  ["-1h", -3_600_000],
+  ["1d2h", undefined],
+  ["d", undefined],
+  ["7", undefined],
+])("the span %s, which may be of days, is %s ms", (text, spanMs) =>
+  expect(spanMsOf(text)).toBe(spanMs),
 );

@@ -123,7 +123,7 @@ describe("gather", () => {
 
   test("makes bundles on which status and tree show sets", async () => {
     const { path, text } = await gathered("read", [set, other, own, ...beside], ["-A"]);
-    expect(text).toContain('"sets":[{"kind":"KnativeServingSet"');
+    expect(text).toContain('"sets":[{"namespace":"team-a"');
     const status = await runText(["status", "-A", "--no-live", "--bundle", path]);
     expect(status.stdout).toMatch(/^team-a +kss\/prod +/m);
     const one = await runText(["status", "-A", "--no-live", "--set", "prod", "--bundle", path]);
