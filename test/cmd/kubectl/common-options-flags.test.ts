@@ -144,3 +144,12 @@ describe("--output-version", () => {
     expect(exitCode).toBe(2);
   });
 });
+
+test.each([["--cache-dir", "/tmp"], ["--disable-compression"], ["--warnings-as-errors"]])(
+  "%s of kubectl, which would do nothing here, is refused",
+  async (...flag) => {
+    const { stdout, stderr, exitCode } = await runText(["status", ...flag]);
+    expect({ stdout, exitCode }).toEqual({ stdout: "", exitCode: 2 });
+    expect(stderr).toMatch(/^error: Unknown option '--/);
+  },
+);
