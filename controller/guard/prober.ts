@@ -197,7 +197,7 @@ export interface RecheckWork {
   readonly onNamespace: (namespace: KubeObject) => void;
 }
 
-/** What a recheck shows. `unproven`: the cluster refuses all probes, but not by our policies. `unanswered`: it has no time, or cannot be reached. */
+/** What a recheck shows. `unproven`: the cluster refuses all probes, but not by our policies. `unanswered`: it has no time for some of them, or cannot be reached, and the others prove nothing. */
 type Recheck = "guarded" | "unguarded" | "unproven" | "unanswered";
 
 /**
@@ -222,5 +222,6 @@ export async function recheck(
   const found = new Set(verdicts.flat());
   if (found.has("allowed")) return "unguarded";
   if (found.has("denied")) return "guarded";
-  return found.has("unknown") ? "unproven" : "unanswered";
+  // A probe that was not answered may still prove something.
+  return found.has("unknown") && !found.has("unanswered") ? "unproven" : "unanswered";
 }

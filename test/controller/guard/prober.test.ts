@@ -203,6 +203,22 @@ test.each([
   },
 );
 
+test.each([
+  { first: refusal(404), rest: refusal(500) },
+  { first: refusal(403), rest: refusal(503) },
+])(
+  "a recheck with one $first.error.status asks again as long as the other probes get $rest.error.status",
+  async ({ first, rest }) => {
+    let count = 0;
+    const { prober } = probing((method) => {
+      if (method === "POST") count += 1;
+      return Promise.reject(count === 1 ? first.error : rest.error);
+    });
+    const work = { client: namespaces, hubId: "hub", prober, onNamespace: () => undefined };
+    expect(await recheck({ ...work, anchors: [place] }, signal)).toBe("unanswered");
+  },
+);
+
 test("a recheck that cannot read the namespaces probes all the same", async () => {
   const { prober } = probing(async () => ({}));
   const client = { list: () => Promise.reject(new Error("Not now")) };
