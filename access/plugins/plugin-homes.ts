@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { mkdir, mkdtemp, readdir, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 
 import { FleetError } from "../../api/errors.ts";
 import { canonicalJson } from "../../api/fields.ts";
@@ -16,9 +16,15 @@ type Environment = Readonly<Record<string, string>>;
  * Not for the command line, where a person's logins are in `HOME`. Spec: cluster-inventory.md 3.3.
  */
 export class PluginHomes implements AsyncDisposable {
+  readonly #place: string | undefined;
   readonly #holders = new Map<string, number>();
   readonly #removals = new Map<string, Promise<void>>();
   #root: Promise<string> | undefined;
+
+  /** `place`: the folder for all of them; absent: the temporary folder. */
+  constructor(place?: string) {
+    this.#place = place;
+  }
 
   /** Keeps the folder of a plan until the result is disposed. */
   hold(plan: ExecPlan): Disposable {
@@ -30,8 +36,8 @@ export class PluginHomes implements AsyncDisposable {
   }
 
   /**
-   * The environment of a run: with a `HOME` of its own and without the `XDG_` folders of this process, unless the provider file sets `HOME`. Throws
-   * `FleetError` `AccessProviderFailed` with code `PluginFailed` when there is no room for a folder.
+   * The environment of a run: with a `HOME` of its own and without the `XDG_` folders of this process, unless the provider file sets `HOME`. The caller holds the
+   * plan until the run has ended, so that no folder is left of a run that ends after its connection. Throws `FleetError` `AccessProviderFailed` with code `PluginFailed` when there is no room for a folder.
    */
   async environmentOf(plan: ExecPlan, environment: Environment): Promise<Environment> {
     if (plan.env.some(({ name }) => name === "HOME")) return environment;
@@ -49,7 +55,7 @@ export class PluginHomes implements AsyncDisposable {
     const id = identityOf(plan);
     try {
       await this.#removals.get(id);
-      this.#root ??= newRoot().catch((error: unknown) => {
+      this.#root ??= newRoot(this.#place ?? tmpdir()).catch((error: unknown) => {
         this.#root = undefined;
         throw error;
       });
@@ -84,20 +90,19 @@ export class PluginHomes implements AsyncDisposable {
 const prefix = "knfleet-homes-";
 
 /** A new folder for this process. Those of processes that ended without removing theirs go: a volume outlives a container, and tokens are in them. */
-async function newRoot(): Promise<string> {
-  const root = await mkdtemp(join(tmpdir(), `${prefix}${process.pid}-`));
+async function newRoot(place: string): Promise<string> {
+  const root = await mkdtemp(join(place, `${prefix}${process.pid}-`));
   const { birthtimeMs } = await stat(root);
   const begunMs = birthtimeMs - process.uptime() * 1_000;
-  const names = await readdir(tmpdir()).catch(() => []);
+  const names = await readdir(place).catch(() => []);
   const folders = names.filter((name) => name.startsWith(prefix));
-  await Promise.all(folders.map((name) => removeLeft(name, begunMs)));
+  await Promise.all(folders.map((name) => removeLeft(join(place, name), begunMs)));
   return root;
 }
 
 /** Removes the folder of a process that has ended. In a container the process before this one, which began at `begunMs`, had the same number. */
-async function removeLeft(name: string, begunMs: number): Promise<void> {
-  const folder = join(tmpdir(), name);
-  const pid = Number(/^\d+(?=-)/.exec(name.slice(prefix.length))?.[0]);
+async function removeLeft(folder: string, begunMs: number): Promise<void> {
+  const pid = Number(/^\d+(?=-)/.exec(basename(folder).slice(prefix.length))?.[0]);
   const { birthtimeMs } = await stat(folder).catch(() => ({ birthtimeMs: Infinity }));
   const isLeft = pid === process.pid ? birthtimeMs < begunMs : !isRunning(pid);
   if (isLeft) await remove(folder);

@@ -43,6 +43,8 @@ export interface SpokesOptions extends Omit<
   readonly hub: Pick<KubeClient, "get" | "list" | "watch">;
   /** Path of the provider file. Without it every `acquire` throws `AccessProviderNotConfigured`. */
   readonly providerFile?: string;
+  /** Existing folder for the `HOME` folders of exec plugins. Absent: the temporary folder. */
+  readonly pluginHomeDir?: string;
   /** Managers whose profiles are trusted. Absent: all. */
   readonly trust?: Pick<ReferencePolicy, "trustedManagers"> &
     Partial<Pick<ReferencePolicy, "mode" | "trustedNamespaces">>;
@@ -78,7 +80,7 @@ class SpokeFleet implements Spokes {
   readonly #options: SpokesOptions;
   readonly #deps: SpokeDeps;
   readonly #plugins: PluginLimits;
-  readonly #homes = new PluginHomes();
+  readonly #homes: PluginHomes;
   readonly #stop = new AbortController();
   readonly #listeners = new Set<(ref: ClusterProfileRef) => void>();
   readonly #keepers = new Map<string, SpokeKeeper>();
@@ -98,6 +100,7 @@ class SpokeFleet implements Spokes {
     const place = providerPlace(options);
     this.#options = options;
     this.#plugins = new PluginLimits(clock);
+    this.#homes = new PluginHomes(options.pluginHomeDir);
     this.#logger = new SpokeLogger(options);
     const onSharedToken = (spoke: string, others: readonly string[]): void =>
       this.#logger.logSharedToken(spoke, others);

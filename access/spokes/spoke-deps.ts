@@ -95,6 +95,8 @@ export function credentialObtainer(
     // Awaited here: otherwise `using` would end the place at once.
     return await measure(async () => {
       const { environment: usual } = context;
+      // The connection may end before this run does.
+      using _home = deps.homes?.hold(access.plan);
       const environment = (await deps.homes?.environmentOf(access.plan, usual)) ?? usual;
       return await runExecPlugin(access.plan, { ...context, environment }, signal);
     }, signal);

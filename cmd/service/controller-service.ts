@@ -166,10 +166,16 @@ function logSteps(log: Log): StepObserver {
 
 /** Settings of exec plugins, which read Secrets of the same hub. */
 function pluginSettings(
-  { kubeconfig, pluginRoot, clusterprofileProviderFile: providerFile }: ControllerFlags,
+  {
+    kubeconfig,
+    pluginRoot,
+    pluginHomeDir,
+    clusterprofileProviderFile: providerFile,
+  }: ControllerFlags,
   environment: ControllerSurroundings["environment"],
-): Pick<SpokesOptions, "environment" | "pluginRoots" | "providerFile"> {
+): Pick<SpokesOptions, "environment" | "pluginRoots" | "pluginHomeDir" | "providerFile"> {
   const hub = kubeconfig === undefined ? {} : { KUBECONFIG: kubeconfig };
   const file = providerFile === undefined ? {} : { providerFile };
-  return { environment: { ...environment, ...hub }, pluginRoots: pluginRoot, ...file };
+  const homes = pluginHomeDir === undefined ? {} : { pluginHomeDir };
+  return { environment: { ...environment, ...hub }, pluginRoots: pluginRoot, ...file, ...homes };
 }

@@ -61,7 +61,12 @@ export function spokeNamespaceOption(): Option {
 
 /** Adds an absolute path to the earlier ones. */
 export function withFolder(folder: string, before: readonly string[]): readonly string[] {
-  if (isAbsolute(folder)) return [...before, folder];
+  return [...before, aFolder(folder)];
+}
+
+/** The path of a folder. */
+export function aFolder(folder: string): string {
+  if (isAbsolute(folder)) return folder;
   throw new InvalidArgumentError("Want an absolute path.");
 }
 

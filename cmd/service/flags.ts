@@ -14,16 +14,17 @@ import type { SpokeNamespaceMode } from "../../installation/installation-namespa
 import { keyProblem } from "../../webhook/rules/names.ts";
 import {
   addressOf,
+  aFolder,
   durationOf,
-  type logFormats,
-  type logLevels,
   logOptions,
-  type ReferenceFlags,
-  referenceOptions,
-  type Refusal,
   parseArguments,
+  referenceOptions,
   spokeNamespaceOption,
   switchOf,
+  type logFormats,
+  type logLevels,
+  type ReferenceFlags,
+  type Refusal,
   withFolder,
   withSource,
   withText,
@@ -36,6 +37,7 @@ export interface ControllerFlags extends ReferenceFlags, LeaseFlags {
   /** Undefined: `findReleases` finds one. */
   readonly releaseDir: string | undefined;
   readonly pluginRoot: readonly string[];
+  readonly pluginHomeDir: string | undefined;
   readonly manifestSource: readonly AllowedSource[];
   readonly clusterprofileProviderFile: string | undefined;
   /** The value of the command line; see `pollIntervalOf`. */
@@ -112,6 +114,10 @@ function clusterOptions(): readonly Option[] {
     )
       .argParser(withFolder)
       .default([], "anywhere"),
+    new Option(
+      "--plugin-home-dir <dir>",
+      "folder for the HOME folders of exec plugins (default: the temporary folder)",
+    ).argParser(aFolder),
     new Option(
       "--release-dir <dir>",
       "Knative release files (default: KNFLEET_RELEASE_DIR, /var/lib/knfleet/releases, those of the cache)",

@@ -47,6 +47,22 @@ describe("plugins", () => {
     expect(listAt(pod.spec, "initContainers")).toHaveLength(kind === "image" ? 0 : 1);
   });
 
+  test("have their HOME folders in a volume of their own, which cannot take /tmp away", async () => {
+    const objects = await helm().objects({ values: { multicluster } });
+    const pod = podsIn(objects).find(({ program }) => program === "controller");
+    if (pod === undefined) throw new Error("There is no controller");
+    const mounts = listAt(pod.spec, "containers", 0, "volumeMounts");
+    const mount = mounts.find((one) => valueAt(one, "name") === "plugin-homes");
+    const volumes = listAt(pod.spec, "volumes");
+    expect(argumentsOf(pod)).toContain(`--plugin-home-dir=${String(valueAt(mount, "mountPath"))}`);
+    expect(valueAt(mount, "mountPath")).not.toMatch(/^\/tmp/);
+    // A volume in memory is full at its limit; one on the disk of the node costs the pod.
+    expect(volumes).toContainEqual({
+      name: "plugin-homes",
+      emptyDir: { medium: "Memory", sizeLimit: "32Mi" },
+    });
+  });
+
   test("what upstream's chart has below knative_operator is taken as it is", async () => {
     const upstream = { ...multicluster, plugins: [plugin], remoteDeploymentsPollInterval: "30s" };
     const flags = ["--kube-version", "1.36.0"];

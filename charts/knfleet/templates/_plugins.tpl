@@ -21,6 +21,11 @@ InitContainer
 {{- end -}}
 {{- end -}}
 
+{{/* Where plugins have their HOME: not in /tmp, which a plugin that writes logs would fill. In memory the limit of the volume holds while a plugin writes, and no token comes to the disk of a node. */}}
+{{- define "knfleet.pluginHomeDir" -}}
+/var/lib/knfleet/homes
+{{- end -}}
+
 {{/* Refuses what the schema cannot: plugins and commands that do not fit together. */}}
 {{- define "knfleet.checkMulticluster" -}}
 {{- $multicluster := .Values.multicluster -}}
@@ -87,6 +92,12 @@ InitContainer
 {{- end -}}
 
 {{- define "knfleet.pluginVolumes" -}}
+{{- if .Values.multicluster.plugins }}
+- name: plugin-homes
+  emptyDir:
+    medium: Memory
+    sizeLimit: 32Mi
+{{- end }}
 {{- if eq (include "knfleet.pluginDelivery" .) "ImageVolume" }}
 {{- range .Values.multicluster.plugins }}
 - name: {{ printf "plugin-%s" .name }}
@@ -102,6 +113,10 @@ InitContainer
 {{- end -}}
 
 {{- define "knfleet.pluginMounts" -}}
+{{- if .Values.multicluster.plugins }}
+- name: plugin-homes
+  mountPath: {{ include "knfleet.pluginHomeDir" . }}
+{{- end }}
 {{- $delivery := include "knfleet.pluginDelivery" . -}}
 {{- range .Values.multicluster.plugins }}
 - name: {{ if eq $delivery "ImageVolume" }}{{ printf "plugin-%s" .name }}{{ else }}plugins{{ end }}

@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { access, chmod, mkdir, mkdtemp, rm, stat, writeFile } from "node:fs/promises";
+import { access, chmod, mkdir, mkdtemp, readdir, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
@@ -60,6 +60,16 @@ describe("a plugin that keeps its token in HOME", () => {
     expect(await tokenOf("spoke-2", { environment, homes })).toBe("Bearer token-of-spoke-2");
     expect(await tokenOf("spoke-1", { environment, homes })).toBe("Bearer token-of-spoke-1");
     await expect(access(join(environment.HOME, ".caching-plugin"))).rejects.toThrow("ENOENT");
+  });
+
+  test("leaves no HOME of a run that ends after its connection", async () => {
+    const place = await homeOfPerson();
+    const homes = untilTheEnd(new PluginHomes(place));
+    const environment = { PATH: "/usr/bin:/bin" };
+    expect(await tokenOf("spoke-1", { environment, homes })).toBe("Bearer token-of-spoke-1");
+    const [root = ""] = await readdir(place);
+    expect(root).toMatch(/^knfleet-homes-/);
+    await vi.waitFor(async () => expect(await readdir(join(place, root))).toEqual([]));
   });
 
   test("has the HOME of the person at the command line, with its logins", async () => {

@@ -89,6 +89,7 @@ describe("readControllerFlags", () => {
       },
     ],
     [["--plugin-root=/p", "--plugin-root", "/q"], { pluginRoot: ["/p", "/q"] }],
+    [["--plugin-home-dir=/h"], { pluginHomeDir: "/h" }],
     [["--log-level=debug", "--log-format=text"], { logLevel: "debug", logFormat: "text" }],
   ])("reads %j", (args, flags) => expect(read(...args)).toMatchObject(flags));
 
@@ -111,6 +112,7 @@ describe("readControllerFlags", () => {
     [["--kubeconfig"], "--kubeconfig"],
     [["--manifest-source=http://a.example/"], "--manifest-source"],
     [["--manifest-source=/srv/manifests"], "--manifest-source"],
+    [["--plugin-home-dir=homes"], "--plugin-home-dir"],
   ])("refuses %j with one line that names it", (args, name) => {
     const refusal = read(...args);
     expect(refusal).toMatchObject({ exitCode: 1, text: expect.stringContaining(name) });
