@@ -23,9 +23,12 @@ export interface RecordEntry {
   readonly reason?: string;
 }
 
-const mostEntries = 50;
+/** Most entries of a record. */
+export const mostEntries = 50;
 /** Longest name of a user in a record, in bytes of JSON. */
 export const longestName = 100;
+/** Longest text of an entry that is no reason, in bytes of JSON. */
+export const longestSubject = 300;
 
 /** The record of a revision, as its annotation has it. What is no entry is left out. */
 export function recordOf(text: string | undefined): readonly RecordEntry[] {
@@ -51,7 +54,7 @@ export function entryOf(value: unknown): readonly RecordEntry[] {
   const texts = (["user", "stage", "subject", "reason"] as const).flatMap((field) => {
     const text = textAt(value, field) ?? "";
     if (text === "") return [];
-    return [[field, field === "reason" ? shortText(text) : cutText(text, longestName * 3)]];
+    return [[field, field === "reason" ? shortText(text) : cutText(text, longestSubject)]];
   });
   return [{ what, at: timestampOf(new Date(at)), ...Object.fromEntries(texts) }];
 }

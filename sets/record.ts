@@ -2,9 +2,17 @@ import { timestampOf } from "../api/conditions.ts";
 import { jsonOf, recordAt } from "../api/fields.ts";
 import { type FleetSet, steering } from "../api/fleet-set.ts";
 import type { Revision, RevisionMark } from "./facts.ts";
-import { deeds, entryOf, longestName, type RecordEntry } from "./record-entry.ts";
+import {
+  deeds,
+  entryOf,
+  longestName,
+  longestSubject,
+  mostEntries,
+  type RecordEntry,
+} from "./record-entry.ts";
 import { cutText, shortText } from "./set-conditions.ts";
 import { isPaused } from "./set-status.ts";
+import { abortReasonOf, skippedNames } from "./skips.ts";
 
 /** The deeds that `kubectl knfleet rollout` has left on a set, the oldest first. Approvals are told by their own annotations. */
 function deedsOf({ metadata }: Pick<FleetSet, "metadata">): readonly RecordEntry[] {
@@ -23,10 +31,10 @@ export function hasDeeds({ metadata }: Pick<FleetSet, "metadata">): boolean {
   return Object.keys(metadata.annotations ?? {}).some((name) => name.startsWith(steering.did));
 }
 
-/** The entries that the record of the revision that is rolled out lacks: deeds, approvals, and pauses that somebody wrote by hand. Pure. */
+/** The entries that the record of the revision that is rolled out lacks: deeds, approvals, and what somebody wrote by hand: pauses, skips and an abort. Pure. */
 export function newEntries(
   set: FleetSet,
-  { name, record = [] }: Pick<Revision, "name" | "record">,
+  { name, record = [], failed }: Pick<Revision, "name" | "record" | "failed">,
   now: number,
 ): readonly RecordEntry[] {
   const at = timestampOf(new Date(now));
@@ -40,7 +48,11 @@ export function newEntries(
       !sinceStart(all).some((known) => isSameDeed(known, { ...approval, at: known.at })),
   );
   const pause = pauseChange(set, all);
-  return [...told, ...approvals, ...(pause === undefined ? [] : [{ ...stage, ...pause, at }])];
+  const byHand = [
+    ...(pause === undefined ? [] : [pause]),
+    ...(failed ? [] : [...skipsByHand(set, name, all), ...abortByHand(set, name, all)]),
+  ];
+  return [...told, ...approvals, ...byHand.map((entry) => ({ ...stage, ...entry, at }))];
 }
 
 /** Where a rollout is, and why it is about to turn. */
@@ -138,6 +150,39 @@ function approvalsOf({ metadata }: FleetSet, revision: string, at: string): read
     const name = cutText(user.join(" "), longestName);
     return entryOf({ what: "approve", at, stage, subject, user: name });
   });
+}
+
+/** Skips that no deed tells: an entry for the clusters, and one for the stages. A record that is full would lose another entry for each. */
+function skipsByHand(
+  set: FleetSet,
+  revision: string,
+  record: readonly RecordEntry[],
+): readonly Omit<RecordEntry, "at">[] {
+  if (record.length >= mostEntries) return [];
+  const told = sinceStart(record).flatMap(({ what, subject }) =>
+    what === "skip" ? [subject] : [],
+  );
+  return Object.entries(skippedNames(set, revision)).flatMap(([kind, names]) => {
+    const untold = names.filter((name) => !told.includes(`${kind} ${name}`));
+    const many = untold.length === 1 ? kind : `${kind}s`;
+    const subject = cutText(`${many} ${untold.join(", ")}`, longestSubject);
+    return untold.length === 0 || told.includes(subject) ? [] : [{ what: "skip", subject }];
+  });
+}
+
+/** An abort that no deed tells. A retry ends it. */
+function abortByHand(
+  set: FleetSet,
+  revision: string,
+  record: readonly RecordEntry[],
+): readonly Omit<RecordEntry, "at">[] {
+  const reason = abortReasonOf(set, revision);
+  const isEnding = set.metadata.annotations?.[steering.retry] === revision;
+  const last = record.findLast(({ what }) =>
+    ["begin", "rollback", "retry", "abort"].includes(what),
+  );
+  if (reason === undefined || isEnding || last?.what === "abort") return [];
+  return [{ what: "abort", ...(reason === "" ? {} : { reason: shortText(reason) }) }];
 }
 
 /** A pause, or its end, that no deed tells. A revision begins as the last decision left the set: paused or not. */

@@ -9,6 +9,17 @@ function namesFor(value: string | undefined, revision: string): readonly string[
   return named === revision ? names : [];
 }
 
+/** The names of the clusters and stages that a rollout of a revision leaves out, by what they are names of. */
+export function skippedNames(
+  { metadata: { annotations = {} } }: Pick<FleetSet, "metadata">,
+  revision: string,
+): Readonly<Record<"cluster" | "stage", readonly string[]>> {
+  return {
+    cluster: namesFor(annotations[steering.skipClusters], revision),
+    stage: namesFor(annotations[steering.skipStages], revision),
+  };
+}
+
 /** Whether a rollout of a revision leaves a stage out. */
 export function isSkippedStage(annotations: Annotations, revision: string, stage: string): boolean {
   return namesFor(annotations[steering.skipStages], revision).includes(stage);
@@ -28,13 +39,18 @@ export function skipOf(
   return `Stage ${stage} is skipped in this revision (rollout skip)`;
 }
 
-/** Why somebody ended the rollout of a revision, as a sentence; undefined when nobody has. */
-export function abortOf(
+/** Why somebody ended the rollout of a revision, in their words; undefined when nobody has. */
+export function abortReasonOf(
   { metadata }: Pick<FleetSet, "metadata">,
   revision: string,
 ): string | undefined {
   const [named, ...reason] = (metadata.annotations?.[steering.abort] ?? "").split(" ");
-  if (named !== revision) return undefined;
-  const text = foreignText(reason.join(" "));
-  return text === "" ? "The rollout was aborted" : `The rollout was aborted: ${text}`;
+  return named === revision ? foreignText(reason.join(" ")) : undefined;
+}
+
+/** Why somebody ended the rollout of a revision, as a sentence; undefined when nobody has. */
+export function abortOf(set: Pick<FleetSet, "metadata">, revision: string): string | undefined {
+  const reason = abortReasonOf(set, revision);
+  if (reason === undefined) return undefined;
+  return reason === "" ? "The rollout was aborted" : `The rollout was aborted: ${reason}`;
 }

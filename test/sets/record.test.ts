@@ -146,6 +146,56 @@ describe("the record of a revision", () => {
     ]);
   });
 
+  test("has what was skipped and ended by hand, once, without a user", () => {
+    const world = completeWorld({}, ["canary-1"]);
+    world.edit(next);
+    world.run(["Halted"]);
+    const revision = updateOf(world);
+    const lines = () => told(world).filter((one) => /^(?:skip|abort)/.test(one));
+    world.annotate(steering.skipClusters, `${revision} fleet/canary-1`);
+    world.settle();
+    world.settle();
+    expect(lines()).toEqual(["skip | canary | cluster fleet/canary-1"]);
+    // By the command, which adds to the annotation and says who did it.
+    world.annotate(steering.skipClusters, `${revision} fleet/canary-1 fleet/rest-1`);
+    did(world, "skip", { subject: "cluster fleet/rest-1", reason: "dead" });
+    world.settle();
+    world.annotate(steering.abort, `${revision} wrong registry`);
+    world.settle();
+    world.settle();
+    expect(lines().slice(1)).toEqual([
+      expect.stringMatching(/^skip \| alice \| \w+ \| cluster fleet\/rest-1 \| dead$/),
+      expect.stringMatching(/^abort \| \w+ \| wrong registry$/),
+    ]);
+    world.annotate(steering.retry, revision);
+    world.settle();
+    expect(lines()).toHaveLength(3);
+    world.annotate(steering.abort, revision);
+    world.settle();
+    expect(lines()[3]).toMatch(/^abort \| \w+$/);
+  });
+
+  test("has many clusters that were skipped by hand as one entry, and none when it is full", () => {
+    const world = completeWorld();
+    world.edit(next);
+    world.settle();
+    const revision = updateOf(world);
+    const names = Array.from({ length: 200 }, (_, at) => `fleet/rest-${at}`);
+    world.annotate(steering.skipClusters, [revision, ...names].join(" "));
+    world.settle();
+    world.settle();
+    const skips = () => told(world).filter((one) => one.startsWith("skip"));
+    expect(skips()).toEqual([expect.stringContaining("| clusters fleet/rest-0, fleet/rest-1, ")]);
+    for (let at = 0; at < 60; at += 1) {
+      did(world, "retry", { reason: `${at}` });
+      world.settle();
+      world.pass(1_000);
+    }
+    world.annotate(steering.skipStages, `${revision} rest`);
+    world.settle();
+    expect(skips()).toEqual([]);
+  });
+
   test.each([
     ["nonsense", "{}"],
     ["pause", "{"],
