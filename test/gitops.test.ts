@@ -11,6 +11,7 @@ import type { Outcome } from "../controller/reconcile/outcome.ts";
 import { everyProtection } from "./controller/guard/every-protection.ts";
 import { isRecord, valueAt } from "./fleet/json-record.ts";
 import { completeWorld, next } from "./sets/two-rings.ts";
+import { celHealth, type HealthExpressions } from "./support/cel-health.ts";
 import { serving } from "./support/component.ts";
 import { luaHealth } from "./support/lua-health.ts";
 
@@ -28,6 +29,21 @@ function scripts(): Readonly<Record<string, string>> {
   return Object.fromEntries(
     Object.entries(data).map(([name, text]) => [name.slice(prefix.length), String(text)]),
   );
+}
+
+/** The expressions of the page, by kind. */
+function expressions(): Readonly<Record<string, HealthExpressions>> {
+  const blocks = [...page.matchAll(/```yaml\n(.*?)```/gs)].map(([, text = ""]) => text);
+  const found = blocks.find((text) => text.includes("healthCheckExprs")) ?? "";
+  const list: unknown = valueAt(parse(found), "spec", "healthCheckExprs");
+  if (!Array.isArray(list)) throw new Error("The page has no health expressions");
+  const entries = list.map((one: unknown): [string, HealthExpressions] => {
+    const text = (field: string) => String(valueAt(one, field));
+    const apiVersion = text("apiVersion");
+    const texts = { inProgress: text("inProgress"), failed: text("failed") };
+    return [text("kind"), { apiVersion, kind: text("kind"), ...texts, current: text("current") }];
+  });
+  return Object.fromEntries(entries);
 }
 
 const component = scripts()["operator.knative.dev_KnativeServing"] ?? "";
@@ -57,6 +73,15 @@ function after(...outcomes: readonly Outcome[]) {
   );
 }
 
+const recorded = [
+  ["that is being installed", after(installing), "Progressing"],
+  ["that is installed", after(installing, installed), "Healthy"],
+  ["that is upgraded", after(installed, installing), "Progressing"],
+  ["whose cluster is lost", after(installed, failed("SpokeUnreachable")), "Degraded"],
+  ["whose ClusterProfile is missing", after(failed("ClusterProfileNotFound")), "Progressing"],
+  ["that cannot be installed", after(failed("VersionNotEligible")), "Degraded"],
+] as const;
+
 describe("the health script of docs/gitops.md", () => {
   test("is there for components and sets of both kinds, with the same text", () => {
     expect(Object.keys(scripts()).toSorted()).toEqual([
@@ -68,15 +93,11 @@ describe("the health script of docs/gitops.md", () => {
     expect(new Set(Object.values(scripts())).size).toBe(1);
   });
 
-  test.each([
-    ["without a status", serving(), "Progressing"],
-    ["that is being installed", after(installing), "Progressing"],
-    ["that is installed", after(installing, installed), "Healthy"],
-    ["that is upgraded", after(installed, installing), "Progressing"],
-    ["whose cluster is lost", after(installed, failed("SpokeUnreachable")), "Degraded"],
-    ["whose ClusterProfile is missing", after(failed("ClusterProfileNotFound")), "Progressing"],
-    ["that cannot be installed", after(failed("VersionNotEligible")), "Degraded"],
-  ])("says how a component is %s", (_name, object, health) => {
+  test("says how a component is without a status", () => {
+    expect(luaHealth(component, serving())[0]).toBe("Progressing");
+  });
+
+  test.each(recorded)("says how a component is %s", (_name, object, health) => {
     expect(luaHealth(component, object)[0]).toBe(health);
   });
 
@@ -112,6 +133,56 @@ describe("the health script of docs/gitops.md", () => {
     const [health, message] = luaHealth(set, world.set);
     expect(health).toBe("Degraded");
     expect(message).toContain("canary");
+  });
+});
+
+function healthOf(of: HealthExpressions | undefined, object: unknown): string | undefined {
+  return of === undefined ? undefined : celHealth(of, object);
+}
+
+describe("the health expressions of docs/gitops.md", () => {
+  const inFlux = { Progressing: "InProgress", Healthy: "Current", Degraded: "Failed" } as const;
+  const all = expressions();
+  const ofComponent = all["KnativeServing"];
+  const ofSet = all["KnativeServingSet"];
+
+  test("are there for components and sets of both kinds, and equal", () => {
+    const kinds = Object.values(all).map(({ apiVersion, kind }) => `${apiVersion}/${kind}`);
+    expect(kinds).toEqual([
+      "operator.knative.dev/v1beta1/KnativeServing",
+      "operator.knative.dev/v1beta1/KnativeEventing",
+      "knfleet.dev/v1alpha1/KnativeServingSet",
+      "knfleet.dev/v1alpha1/KnativeEventingSet",
+    ]);
+    const texts = Object.values(all).map((one) => [one.inProgress, one.failed, one.current].join());
+    expect(new Set(texts).size).toBe(1);
+  });
+
+  test.each(recorded)("say how a component is %s", (_name, object, health) => {
+    expect(healthOf(ofComponent, object)).toBe(inFlux[health]);
+  });
+
+  test("do not take the status of an older spec, or one that is being deleted, for current", () => {
+    const { status } = after(installed);
+    const newer = serving({ metadata: { generation: 2 }, status });
+    expect(healthOf(ofComponent, newer)).toBe("InProgress");
+    const deleted = serving({ metadata: { deletionTimestamp: now.toISOString() }, status });
+    expect(healthOf(ofComponent, deleted)).toBe("InProgress");
+  });
+
+  test("say how a set is that is complete, rolls, is paused, and halts", () => {
+    const world = completeWorld({}, ["canary-0", "canary-1"]);
+    const calm = completeWorld();
+    expect(healthOf(ofSet, calm.set)).toBe("Current");
+    calm.edit(next);
+    calm.run(["Rolling"]);
+    expect(healthOf(ofSet, calm.set)).toBe("InProgress");
+    calm.annotate(steering.pause, "now");
+    calm.run(["Paused"]);
+    expect(healthOf(ofSet, calm.set)).toBe("InProgress");
+    world.edit(next);
+    world.run(["Halted"]);
+    expect(healthOf(ofSet, world.set)).toBe("Failed");
   });
 });
 
