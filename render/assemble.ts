@@ -5,6 +5,7 @@ import { resourceFinder } from "../api/resources.ts";
 import { needsCertManager, usesTls } from "./features/eventing.ts";
 import { isConfigMap, unusedConfig } from "./features/named-objects.ts";
 import { setEntries } from "./fields.ts";
+import { inNamespace } from "./namespace.ts";
 import { type Parts, partsOf, pathsOf } from "./parts.ts";
 import { applyPatches } from "./patches/patches.ts";
 import type { Releases } from "./release/releases.ts";
@@ -85,14 +86,17 @@ interface Loaded {
   readonly parts: Parts;
 }
 
-/** All objects of the release that a component of this version is made of, as the release has them, without the manifests of a user. */
-export async function releasedManifests(
+/** All objects that a component of this version is made of, as the release and the manifests of the user have them. */
+export async function manifestsBefore(
   component: Component,
-  assembly: Pick<Assembly, "version" | "newest" | "releases">,
+  assembly: Omit<Assembly, "environment">,
 ): Promise<readonly Manifest[]> {
-  const none = { urls: [], texts: [] };
-  const { main, extensions, guard } = await load(component, { ...assembly, custom: none });
-  return [...main, ...extensions, ...guard];
+  const { main, extensions, guard } = await load(component, assembly);
+  const added = await userManifestsOf(assembly.additional, assembly.version);
+  const base = [...(isCustom(component) ? lastOnes(main) : main), ...extensions, ...guard];
+  if (added.length === 0) return base;
+  const moved = inNamespace(component.metadata.namespace, resourceFinder([...base, ...added]));
+  return withAdditions(base.map(moved), added.map(moved));
 }
 
 async function load(

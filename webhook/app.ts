@@ -65,7 +65,9 @@ function reviewHandler(path: string, review: Review, deps: AppDeps): RequestHand
     const startedAt = clock.now();
     const ended = deps.metrics.began(path);
     let result: ReviewResult = "unanswered";
-    const deadline = withTimeout(clock, deadlineMsOf(request.query["timeout"]), undefined);
+    const deadlineMs = deadlineMsOf(request.query["timeout"]);
+    const deadline = withTimeout(clock, deadlineMs, undefined);
+    const early = withTimeout(clock, deadlineMs / 2, deadline);
     try {
       const refusal = headerProblem(request);
       if (refusal !== undefined) {
@@ -76,7 +78,7 @@ function reviewHandler(path: string, review: Review, deps: AppDeps): RequestHand
       using room = await deps.budget.take(lengthOf(request), arriving);
       const body = await bodyOf(readBody, { request, response }, arriving);
       room.arrived();
-      const reply = await replyTo(body, { ...deps, path, review }, deadline);
+      const reply = await replyTo(body, { ...deps, path, review, early }, deadline);
       ({ result } = reply);
       if ("review" in reply) response.json(reply.review);
       else sendText(response, reply.status, reply.text);

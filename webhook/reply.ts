@@ -11,8 +11,12 @@ import {
   type Violation,
 } from "./reviews/review.ts";
 
-/** Decides about one request before its signal is aborted. The reason of the abort is a TimeoutError. */
-export type Review = (request: AdmissionRequest, signal: AbortSignal) => Promise<Ruling>;
+/** Decides about one request before its signal is aborted. The reason of the abort is a TimeoutError. `early` aborts before, and ends what only advises. */
+export type Review = (
+  request: AdmissionRequest,
+  signal: AbortSignal,
+  early?: AbortSignal,
+) => Promise<Ruling>;
 
 /** The reply to the API server: a decided review, or why the body was no review. */
 export type Reply =
@@ -23,6 +27,8 @@ export interface ReplyDeps {
   /** Path of the rules; a label of metrics and log lines. */
   readonly path: string;
   readonly review: Review;
+  /** Ends what only advises; absent: the signal of the reply. */
+  readonly early?: AbortSignal;
   readonly metrics: Pick<Metrics, "refused">;
   readonly log: Log;
 }
@@ -53,11 +59,11 @@ export async function replyTo(
 
 async function rulingOn(
   request: AdmissionRequest,
-  { review, log, path }: ReplyDeps,
+  { review, log, path, early }: ReplyDeps,
   signal: AbortSignal,
 ): Promise<Ruling> {
   try {
-    return await abortable(review(request, signal), signal);
+    return await abortable(review(request, signal, early), signal);
   } catch (error) {
     log.error({ err: error, uid: request.uid, webhook: path }, "A review could not be decided");
     return undecidedRuling(signal.aborted);

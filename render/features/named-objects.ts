@@ -1,4 +1,5 @@
 import { FleetError } from "../../api/errors.ts";
+import { isRecord } from "../../api/fields.ts";
 import { type Manifest, groupOf, nameFirst } from "../../api/kubernetes.ts";
 import type { KnativeServingSpec } from "../../api/schema/component-spec.ts";
 import {
@@ -22,7 +23,9 @@ export function configEntryOf(
   name: string,
 ): Readonly<Record<string, string>> | undefined {
   const entry = configEntryNameOf(config, name);
-  return entry === undefined ? undefined : config[entry];
+  const found = entry === undefined ? undefined : config[entry];
+  // A spec that no API server has seen can have null here.
+  return isRecord(found) ? found : undefined;
 }
 
 /** Name of that entry. */

@@ -4,26 +4,41 @@ import { recordAt } from "../../api/fields.ts";
 import type { Manifest } from "../../api/kubernetes.ts";
 import { isAutoscaler, scaledBy } from "../workloads/scaling.ts";
 
-/** The replicas of overrides that an autoscaler takes for its least number. None for 0, which takes the autoscaler away. */
+/**
+ * The replicas of overrides that an autoscaler takes for its least number. None for 0, which takes the autoscaler away, and none for the least number that the release
+ * has: nothing else was to be expected.
+ */
 export function autoscaledReplicas(
   { spec = {} }: Component,
+  released: readonly Manifest[],
   rendered: readonly (Manifest | undefined)[],
 ): readonly FieldProblem[] {
-  const autoscalers = new Map(
-    rendered.flatMap((one) =>
-      one !== undefined && isAutoscaler(one) ? [[scaledBy(one), one] as const] : [],
-    ),
-  );
+  const usual = autoscalersIn(released);
+  const autoscalers = autoscalersIn(rendered);
   return (["deployments", "workloads"] as const).flatMap((field) =>
     (spec[field] ?? []).flatMap(({ name, replicas = 0 }, index) => {
       const autoscaler = autoscalers.get(name);
       if (autoscaler === undefined || replicas === 0) return [];
       const { minReplicas = 1, maxReplicas } = recordAt(autoscaler, "spec");
-      if (minReplicas === maxReplicas) return [];
+      const { minReplicas: least = 1 } = recordAt(usual.get(name), "spec");
+      if (minReplicas === maxReplicas || (replicas === least && replicas === minReplicas)) {
+        return [];
+      }
       const of = quoteValue(autoscaler.metadata.name);
       const range = `${String(minReplicas)} to ${String(maxReplicas)}`;
       const message = `the autoscaler ${of} keeps ${range} pods; for a fixed number, give it equal minReplicas and maxReplicas by a patch`;
       return [{ path: below("spec", field, index, "replicas"), message }];
     }),
+  );
+}
+
+/** The autoscalers by the names of what they scale. */
+function autoscalersIn(
+  manifests: readonly (Manifest | undefined)[],
+): ReadonlyMap<string, Manifest> {
+  return new Map(
+    manifests.flatMap((one) =>
+      one !== undefined && isAutoscaler(one) ? [[scaledBy(one), one] as const] : [],
+    ),
   );
 }

@@ -18,7 +18,7 @@ export function unknownConfigKeys(
     const example = data[exampleKey];
     if (entry === undefined || typeof example !== "string") return [];
     const known = knownKeys(data, example);
-    return Object.keys(config[entry] ?? {}).flatMap((key) => {
+    return Object.keys(recordAt(config, entry)).flatMap((key) => {
       const message = known(key);
       if (message === undefined) return [];
       return [{ path: below("spec", "config", entry, key), message: `${name} ${message}` }];

@@ -9,9 +9,6 @@ import type { Manifest } from "../../api/kubernetes.ts";
 /** Renders the objects of a release with a spec; throws FleetError for a spec that cannot be rendered. */
 export type Rendering = (component: Component) => readonly (Manifest | undefined)[];
 
-// One value costs a rendering.
-const maxValues = 150;
-
 type Place = readonly (string | number)[];
 
 /** These choose what is rendered. */
@@ -29,34 +26,44 @@ export interface IneffectiveOptions {
   readonly usual: ReturnType<Rendering>;
   /** Whether the user knows of a field already. */
   readonly isTold: (path: string) => boolean;
+  /** How many values are tried; absent: all. One value costs a rendering. */
+  readonly maxValues?: number | undefined;
+  /** Ends the trials. */
   readonly signal?: AbortSignal | undefined;
+}
+
+export interface Ineffective {
+  readonly paths: readonly string[];
+  /** How many values were not tried. */
+  readonly untried: number;
 }
 
 /**
  * The fields of a spec that change nothing. A field is one of them when the release renders equally with another value in its place; no list of such fields is needed.
- * Empty for a spec with more values than can be tried. Rejects with the reason of the signal.
  */
 export async function ineffectiveFields(
   component: Component,
-  { rendering, usual, isTold, signal }: IneffectiveOptions,
-): Promise<readonly string[]> {
+  { rendering, usual, isTold, maxValues, signal }: IneffectiveOptions,
+): Promise<Ineffective> {
   const spec = Object.fromEntries(
     Object.entries(component.spec ?? {}).filter(([field]) => !choosing.has(field)),
   );
-  const places = placesIn(spec, []);
-  if (places.length === 0 || places.length > maxValues) return [];
+  const places = placesIn(spec, []).filter((place) => !isTold(below("spec", ...place)));
   const idle = new Set<string>();
-  for (const place of places) {
+  let tried = 0;
+  for (const place of places.slice(0, maxValues)) {
     // Lets other work go on.
     await setImmediate();
-    signal?.throwIfAborted();
-    const path = below("spec", ...place);
-    if (isTold(path)) continue;
+    if (signal?.aborted === true) break;
+    tried += 1;
     if (!hasEffect(changedAt(component, place), usual, rendering)) {
-      idle.add(path);
+      idle.add(below("spec", ...place));
     }
   }
-  return highest(spec, ["spec"], idle).toSorted();
+  return {
+    paths: highest(spec, ["spec"], idle).toSorted(),
+    untried: places.length - tried,
+  };
 }
 
 function hasEffect(other: Component, usual: ReturnType<Rendering>, rendering: Rendering): boolean {

@@ -15,9 +15,10 @@ export function keptImages(
   released: readonly Manifest[],
   rendered: readonly (Manifest | undefined)[],
 ): readonly FieldProblem[] {
-  const { default: template = "", override = {} } = spec?.registry ?? {};
+  const template = spec?.registry?.default ?? "";
+  const override = spec?.registry?.override ?? {};
   if (template === "") return [];
-  const chosen = new Set([...Object.values(override), ...configValues(spec)]);
+  const chosen = new Set<unknown>([...Object.values(override), ...configValues(spec)]);
   const kept = released.flatMap((manifest, index) => {
     const now = rendered[index];
     if (now === undefined) return [];
@@ -31,8 +32,9 @@ export function keptImages(
   return [{ path: "spec.registry.default", message }];
 }
 
-function configValues(spec: Component["spec"]): readonly string[] {
-  return Object.values(spec?.config ?? {}).flatMap((entry) => Object.values(entry));
+function configValues(spec: Component["spec"]): readonly unknown[] {
+  // A spec that no API server has seen can have null in place of an entry.
+  return Object.values(recordAt(spec?.config)).flatMap((entry) => Object.values(recordAt(entry)));
 }
 
 function imagesIn(value: unknown): readonly string[] {

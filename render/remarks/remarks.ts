@@ -3,11 +3,11 @@ import { FleetError } from "../../api/errors.ts";
 import { below, type FieldProblem } from "../../api/field-path.ts";
 import type { Manifest } from "../../api/kubernetes.ts";
 import { resourceFinder } from "../../api/resources.ts";
-import { releasedManifests } from "../assemble.ts";
+import { manifestsBefore } from "../assemble.ts";
 import { isConfigMap, noSuchConfigMap, unusedConfig } from "../features/named-objects.ts";
 import { applyPatch, maxPatches } from "../patches/patches.ts";
 import type { Releases } from "../release/releases.ts";
-import { isCustom } from "../release/user-manifests.ts";
+import { userTextsOf } from "../release/user-manifests.ts";
 import { overridesOf, transformOf } from "../transforms.ts";
 import { sharedImageNames } from "../workloads/images.ts";
 import { isAutoscalerOf, stoppedWorkloads } from "../workloads/scaling.ts";
@@ -26,21 +26,21 @@ export interface RemarksOptions {
   readonly releases: Releases;
   /** The version that is rendered. */
   readonly version: string;
+  /** The text at a URL of the component's own manifests; required for a component that has some. */
+  readonly manifestText?: ((url: string) => Promise<string>) | undefined;
+  /** How many values of the spec are tried for an effect; absent: all. */
+  readonly maxValues?: number;
+  /** Ends the trials; the remarks so far are returned. */
   readonly signal?: AbortSignal;
 }
 
-/**
- * What of a spec is not done, or not as it is written. Nothing is said of a component that brings manifests of its own, which fields may be about. Throws FleetError
- * as `render` does.
- */
+/** What of a spec is not done, or not as it is written. Throws FleetError as `render` does. */
 export async function remarksOn(
   component: Component,
-  { releases, version, signal }: RemarksOptions,
+  { releases, version, manifestText, maxValues, signal }: RemarksOptions,
 ): Promise<readonly Remark[]> {
-  const { kind, spec = {} } = component;
-  if (isCustom(component) || (spec.additionalManifests ?? []).length > 0) return [];
-  const [newest = version] = releases.versionsOf(kind);
-  const released = await releasedManifests(component, { version, newest, releases });
+  const { spec = {} } = component;
+  const released = await objectsBefore(component, { releases, version, manifestText });
   const rendering = renderingOf(released, version);
   const usual = rendering(component);
   const rendered = patchedBy(component, usual);
@@ -49,14 +49,39 @@ export async function remarksOn(
     ...remarks("unmatched", unmatchedNames(spec, released)),
     ...remarks("unmatched", unusedEntries(config, released)),
     ...remarks("config-key", unknownConfigKeys(config, released)),
-    ...remarks("autoscaled", autoscaledReplicas(component, rendered)),
+    ...remarks("autoscaled", autoscaledReplicas(component, released, rendered)),
     ...remarks("images", keptImages(component, released, rendered)),
     ...remarks("images", unreachedByPullSecrets(component, released)),
   ];
   const isTold = (path: string): boolean => found.some((one) => isAbout(one.path, path));
-  const idle = await ineffectiveFields(component, { rendering, usual, isTold, signal });
+  const trials = { rendering, usual, isTold, maxValues, signal };
+  const { paths, untried } = await ineffectiveFields(component, trials);
   const message = "has no effect; leave it out";
-  return [...found, ...idle.map((path) => ({ kind: "without-effect", path, message }) as const)];
+  const idle = [...paths.map((path) => ({ path, message })), ...untriedValues(untried)];
+  return [...found, ...remarks("without-effect", idle)];
+}
+
+function untriedValues(count: number): readonly FieldProblem[] {
+  if (count === 0) return [];
+  const values = count === 1 ? "1 more value was" : `${count} more values were`;
+  const message = `${values} not tried for an effect; kubectl knfleet render -f FILE tries all`;
+  return [{ path: "spec", message }];
+}
+
+/** All objects that a component is made of, before they are transformed. */
+async function objectsBefore(
+  component: Component,
+  {
+    releases,
+    version,
+    manifestText,
+  }: Pick<RemarksOptions, "releases" | "version" | "manifestText">,
+): Promise<readonly Manifest[]> {
+  const { kind, spec = {} } = component;
+  const [newest = version] = releases.versionsOf(kind);
+  const custom = await userTextsOf(spec.manifests, version, manifestText);
+  const additional = await userTextsOf(spec.additionalManifests, version, manifestText);
+  return manifestsBefore(component, { version, newest, releases, custom, additional });
 }
 
 /** Objects after the patches that can be applied. What is wrong with the others is told where patches are checked. */

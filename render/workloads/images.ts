@@ -215,7 +215,9 @@ function imageFor(
     : template.replaceAll("${NAME}", () => (base === "" ? fallback : base));
 }
 
-function overrideOf(name: string, { override = {} }: Registry): string | undefined {
+function overrideOf(name: string, registry: Registry): string | undefined {
+  // A spec that no API server has seen can have null here.
+  const override = registry.override ?? {};
   return Object.hasOwn(override, name) ? override[name] : undefined;
 }
 

@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { Agent, get } from "node:https";
 import { connect } from "node:tls";
 
@@ -70,6 +71,15 @@ describe("an answer", () => {
       response: { allowed: false, status: { code: 500, message: expect.stringContaining("time") } },
     });
   });
+});
+
+test("a review learns early that only advice has no time left", async () => {
+  await using serving = await serve(async (_request, signal, early) => {
+    await once(early ?? signal, "abort");
+    return { violations: [], warnings: [`late: ${signal.aborted}`] };
+  });
+  const { json } = await serving.post("/validate?timeout=1s", JSON.stringify(reviewOf()));
+  expect(json).toMatchObject({ response: { allowed: true, warnings: ["late: false"] } });
 });
 
 describe("T-71", () => {

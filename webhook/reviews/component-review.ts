@@ -17,7 +17,7 @@ const nothing: Ruling = { violations: [], warnings: [] };
  */
 export function componentReview(sources: FactSources): Review {
   const shapeOf = shaper();
-  return async (request, signal) => {
+  return async (request, signal, early) => {
     const change = changeIn(request);
     if (change === undefined) return nothing;
     const deleted = rulingOnDeleted(request);
@@ -32,7 +32,7 @@ export function componentReview(sources: FactSources): Review {
       shapeOf,
       installed,
     );
-    const facts = await gatherFacts(subject, { ...sources, request }, signal);
+    const facts = await gatherFacts(subject, { ...sources, request, early }, signal);
     const warnings = warningsOf(subject, facts, componentWarnings);
     return {
       violations: violationsOf(subject, facts, componentRules),

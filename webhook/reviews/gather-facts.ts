@@ -29,7 +29,11 @@ export interface FactSources {
   readonly manifestRight?: boolean;
 }
 
-type Gathering = FactSources & { readonly request: AdmissionRequest };
+type Gathering = FactSources & {
+  readonly request: AdmissionRequest;
+  /** Ends what only advises. */
+  readonly early: AbortSignal | undefined;
+};
 
 /** Gathers the facts about a component at once. A fact that cannot be had is unknown, and the rules say what that means. */
 export async function gatherFacts(
@@ -64,11 +68,11 @@ export async function gatherFacts(
 /** What rendering finds about a component; undefined where nothing is rendered. */
 export async function renderFindings(
   { component, misshapen }: Pick<Subject, "component" | "misshapen">,
-  { renderCheck }: Pick<FactSources, "renderCheck">,
+  { renderCheck, early }: Pick<Gathering, "renderCheck" | "early">,
   signal: AbortSignal,
 ): Promise<RenderFindings | undefined> {
   if (component === undefined) return undefined;
-  const render = await renderCheck?.(component, signal);
+  const render = await renderCheck?.(component, signal, early);
   // A part of the spec renders to something that nobody wants.
   return render === undefined || misshapen.length === 0
     ? render

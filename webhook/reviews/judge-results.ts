@@ -32,13 +32,19 @@ const maxRenderedValues = 16_384;
 export type ResultJudge = (
   subject: SetSubject,
   facts: SetFacts,
-  signal: AbortSignal,
+  limits: ResultLimits,
 ) => Promise<Ruling>;
+
+export interface ResultLimits {
+  readonly signal: AbortSignal;
+  /** Ends what only advises. */
+  readonly early: AbortSignal | undefined;
+}
 
 /** A judge of specs. Only a change of template or overrides is judged: whatever became of a release, a rollout can be paused. */
 export function resultJudge(sources: ResultSources): ResultJudge {
   let shapeOf: ReturnType<typeof shaper> | undefined;
-  return async (subject, { profiles = [] }, signal) => {
+  return async (subject, { profiles = [] }, { signal, early }) => {
     if (!subject.changed.content) return { violations: [], warnings: [] };
     // A hub without sets does not wait for the schemas to be compiled.
     shapeOf ??= shaper();
@@ -50,7 +56,8 @@ export function resultJudge(sources: ResultSources): ResultJudge {
     for (const result of all.results) {
       const component = componentOf(subject, result, shapeOf);
       left -= countValues(result.spec);
-      const render = left < 0 ? undefined : await renderFindings(component, sources, signal);
+      const render =
+        left < 0 ? undefined : await renderFindings(component, { ...sources, early }, signal);
       const facts = { ...noCluster, ...sources, references: sources.references?.policy, render };
       const found = violationsOf(component, facts, specRules);
       violations.push(...found.map((problem) => ({ problem, result })));

@@ -50,7 +50,7 @@ const nothing: Ruling = { violations: [], warnings: [] };
 export function setReview(sources: SetSources): Review {
   const shapeOf = setShaper();
   const judgeResults = resultJudge(sources);
-  return async (request, signal) => {
+  return async (request, signal, early) => {
     const change = changeIn(request);
     if (change === undefined) return nothing;
     const deleted = rulingOnDeleted(request);
@@ -79,7 +79,7 @@ export function setReview(sources: SetSources): Review {
     ];
     const rights = await askFor(needed, { sources, request }, signal);
     const facts = await factsFor(subject, { rights, sources }, signal);
-    const results = await judgeResults(subject, facts, signal);
+    const results = await judgeResults(subject, facts, { signal, early });
     const violations = [
       ...rightViolations(rights, change),
       ...approval,

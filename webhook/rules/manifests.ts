@@ -87,7 +87,7 @@ export const manifestContent: Check = ({ spec, before }) =>
   problemIf(
     fields.some((field) => changes(spec, before, field)),
     pathOfManifests(spec),
-    "what stands at the URLs is looked at when it is installed, not now",
+    "what stands at the URLs is looked at when it is installed, not now; kubectl knfleet render -f FILE says which fields change nothing",
   );
 
 function pathOfManifests(spec: Fields): string {

@@ -104,12 +104,16 @@ export interface RenderFindings {
   readonly others: readonly Problem[];
   /** The version that would be installed; undefined when it is not known. */
   readonly target: string | undefined;
-  /** What a user should know; empty for manifests of the user, which are not known here. */
+  /** What a user should know. Of a component with manifests of its own, which are not known here, only what the release says. */
   readonly remarks: readonly Remark[];
 }
 
-/** Renders without a cluster. Never rejects because of the component. */
-export type RenderCheck = (component: Component, signal: AbortSignal) => Promise<RenderFindings>;
+/** Renders without a cluster. Never rejects because of the component. `early` ends the search for remarks, and not the check. */
+export type RenderCheck = (
+  component: Component,
+  signal: AbortSignal,
+  early?: AbortSignal,
+) => Promise<RenderFindings>;
 
 /** The elements of a list that are objects, with their paths. */
 export function entriesOf(spec: Fields, field: string): readonly Entry[] {

@@ -11,10 +11,9 @@ import {
 import { anchorNameOf } from "../../../installation/anchor.ts";
 import type { Preparations } from "../../../installation/desired.ts";
 import { gateObjects } from "../../../installation/gates.ts";
-import { unusedConfigMessage } from "../../../render/features/named-objects.ts";
 import { changeField, type Fields } from "../../../render/fields.ts";
 import { withOwners } from "../../../render/namespace.ts";
-import type { Releases, Rendered } from "../../../render/release/releases.ts";
+import type { Rendered } from "../../../render/release/releases.ts";
 import { remarksOn, remarkText } from "../../../render/remarks/remarks.ts";
 import { render } from "../../../render/render.ts";
 import type { OpenReleases } from "./named-releases.ts";
@@ -84,21 +83,18 @@ export async function renderComponent(
     .map(withLiveFields(settings.live))
     .map(withOwner);
   const { version, paths, deletions } = rendered;
-  const remarks = await remarkLines(component, releases, rendered);
+  const remarks = await remarkLines(component, settings, rendered);
   return { version, paths, remarks, objects, deletions };
 }
 
 /** What of a spec is not done, or not as it is written: a line each. */
 export async function remarkLines(
   component: Component,
-  releases: Releases,
-  { version, unusedConfig }: Pick<Rendered, "version" | "unusedConfig">,
+  { releases, manifestText }: Pick<RenderSettings, "releases" | "manifestText">,
+  { version }: Pick<Rendered, "version">,
 ): Promise<readonly string[]> {
-  const remarks = await remarksOn(component, { releases, version });
-  if (remarks.length > 0) return remarks.map(remarkText);
-  // Also said of manifests of the user, which remarks are not about.
-  const unused = unusedConfigMessage(unusedConfig);
-  return unused === undefined ? [] : [unused];
+  const options = { releases: await releases(), version, manifestText };
+  return (await remarksOn(component, options)).map(remarkText);
 }
 
 /**

@@ -119,10 +119,107 @@ describe("remarks", () => {
     expect(await lines(component)).toEqual([line]);
   });
 
-  test("are silent about a component with manifests of its own", async () => {
-    const spec = { ingress, workloads: [{ name: "nobody" }] };
-    const additionalManifests = [{ URL: "https://example.com/a.yaml" }];
-    expect(await lines(serving(spec))).toHaveLength(1);
-    expect(await lines(serving({ ...spec, additionalManifests }))).toEqual([]);
+  test("none about replicas that the autoscaler has anyway", async () => {
+    const workloads = [{ name: "mt-broker-ingress", replicas: 1 }];
+    expect(await lines(eventing({ workloads }))).toEqual([]);
+    const more = workloads.map((one) => ({ ...one, replicas: 2 }));
+    expect(await lines(eventing({ workloads: more }))).toEqual([
+      expect.stringContaining("keeps 2 to 11 pods"),
+    ]);
+  });
+
+  test("a spec that no API server has seen: nulls in place of maps", async () => {
+    const component = serving({ ingress, registry: { default: "r.example.com/${NAME}" } });
+    Object.assign(component.spec ?? {}, { config: { network: null, deployment: null } });
+    Object.assign(component.spec?.registry ?? {}, { override: null });
+    expect(await lines(component)).toEqual([]);
+  });
+});
+
+function untried(count: number) {
+  return {
+    kind: "without-effect",
+    path: "spec",
+    message: `${count} more values were not tried for an effect; kubectl knfleet render -f FILE tries all`,
+  };
+}
+
+describe("remarks on a spec with many values", () => {
+  const envVars = Array.from({ length: 200 }, (_, at) => ({ name: `A${at}`, value: "b" }));
+  const component = serving({
+    ingress,
+    workloads: [
+      { name: "activator", env: [{ container: "activator", envVars }] },
+      { name: "webhook", volumeMounts: [{ name: "a", mountPath: "/a" }] },
+    ],
+  });
+  const idle = {
+    kind: "without-effect",
+    path: "spec.workloads[1].volumeMounts",
+    message: "has no effect; leave it out",
+  };
+
+  test("are about all of them", async () => {
+    expect(await remarksOn(component, { releases, version: "1.23.1" })).toEqual([idle]);
+  });
+
+  test("name how many a limit leaves out", async () => {
+    const options = { releases, version: "1.23.1", maxValues: 150 };
+    expect(await remarksOn(component, options)).toEqual([untried(252)]);
+  });
+
+  test("are those so far when the time is over", async () => {
+    const options = { releases, version: "1.23.1", signal: AbortSignal.abort() };
+    expect(await remarksOn(component, options)).toEqual([untried(402)]);
+  });
+});
+
+/** The text of a Deployment of the user. */
+function own(name: string): string {
+  return JSON.stringify({
+    apiVersion: "apps/v1",
+    kind: "Deployment",
+    metadata: { name, labels: { "app.kubernetes.io/version": "1.23.1" } },
+    spec: { template: { spec: { containers: [{ name: "user", image: "r.example.com/a:v1" }] } } },
+  });
+}
+
+/** The remarks on a component whose manifests are this text. */
+async function linesWith(component: Component, text: string): Promise<readonly string[]> {
+  const options = { releases, version: "1.23.1", manifestText: async () => text };
+  return (await remarksOn(component, options)).map(({ kind, path }) => `${kind} ${path}`);
+}
+
+describe("remarks on a component with manifests of its own", () => {
+  const URL = "https://example.com/a.yaml";
+  const config = JSON.stringify({
+    apiVersion: "v1",
+    kind: "ConfigMap",
+    metadata: { name: "config-network" },
+    data: { _example: "autoTLS: Enabled" },
+  });
+  const workloads = [{ name: "nobody", nodeSelector: { a: "b" } }];
+
+  test("heed what the manifests add to the release", async () => {
+    const spec = { ingress, workloads, additionalManifests: [{ URL }] };
+    const told = ["unmatched spec.workloads[0].name"];
+    expect(await linesWith(serving(spec), own("another"))).toEqual(told);
+    expect(await linesWith(serving(spec), own("nobody"))).toEqual([]);
+  });
+
+  test("heed what the manifests replace of the release", async () => {
+    const spec = { ingress, config: { network: { autoTLS: "Enabled" } } };
+    const told = ["config-key spec.config.network.autoTLS"];
+    expect(await linesWith(serving(spec), "")).toEqual(told);
+    const additionalManifests = [{ URL }];
+    expect(await linesWith(serving({ ...spec, additionalManifests }), config)).toEqual([]);
+  });
+
+  test("are about manifests in place of the release, too", async () => {
+    const spec = { version: "1.23.1", ingress, workloads, manifests: [{ URL }] };
+    expect(await linesWith(serving(spec), own("nobody"))).toEqual([]);
+    expect(await linesWith(serving(spec), own("webhook"))).toEqual([
+      "unmatched spec.workloads[0].name",
+    ]);
   });
 });

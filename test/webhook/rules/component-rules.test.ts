@@ -227,7 +227,7 @@ describe("T-30, T-31 the URLs of manifests", () => {
     const ruling = await review(written(spec), { may: mayNotApply, manifestRight: true });
     expect(linesOf(ruling)[0]).toMatch(/^403 spec\.additionalManifests: user "alice" may not/);
     expect(ruling.warnings).toContain(
-      "spec.additionalManifests: what stands at the URLs is looked at when it is installed, not now",
+      "spec.additionalManifests: what stands at the URLs is looked at when it is installed, not now; kubectl knfleet render -f FILE says which fields change nothing",
     );
     const kept = written({ ...spec, config: {} }, { before: spec });
     expect(linesOf(await review(kept, { may: mayNotApply, manifestRight: true }))).toEqual([]);

@@ -14,7 +14,7 @@ import {
   unavailable,
   versionRefusal,
 } from "../../../render/release/version.ts";
-import { remarksOn } from "../../../render/remarks/remarks.ts";
+import { type Remark, type RemarksOptions, remarksOn } from "../../../render/remarks/remarks.ts";
 import { render } from "../../../render/render.ts";
 import type { RenderCheck, RenderFindings, Problem } from "../rule.ts";
 import { isHeavy } from "../shape.ts";
@@ -32,6 +32,12 @@ export interface ComponentProblemsOptions {
 // Larger specs render to larger results, which are not kept.
 const keptLength = 64 * 1024;
 
+// One value costs a rendering.
+const maxTriedValues = 150;
+
+/** What the manifests of a component cannot change much: their objects are not known here. */
+const releaseRemarks = new Set<Remark["kind"]>(["config-key", "images"]);
+
 /**
  * Finds what the controller would refuse about a component: whether its version can be installed, and whether its release can be rendered
  * with its settings. Nothing is fetched, so manifests of the user are not checked.
@@ -45,7 +51,7 @@ export function componentProblems({
   const forgetful = { ...releases, rendered: new BoundedCache<Rendered>(1) };
   const rendered = (component: Component, namespace: string): Promise<Rendered> =>
     render(component, isLarge(component) ? forgetful : releases, { environment, namespace });
-  return async (component, signal) => {
+  return async (component, signal, early = signal) => {
     const available = releases.versionsOf(component.kind);
     const { target, problem } = versionOf(component, available);
     const version = problem === undefined ? [] : [{ path: "spec.version", message: problem }];
@@ -72,11 +78,23 @@ export function componentProblems({
     const whole = isWhole ? { namespaces, renderIn } : undefined;
     const patches = await patchProblems(component, whole, signal);
     if (problem !== undefined) return { ...nothing, version, patches, others };
-    const remarks = isWhole
-      ? await remarksOn(withPatchesOf(component, plain), { releases, version: tried, signal })
-      : nothing.remarks;
+    if (others.length > 0) return { version, patches, others, target: tried, remarks: [] };
+    const whatToTry = { releases, version: tried, signal: early };
+    const remarks = await remarksAbout(component, plain, whatToTry);
     return { version, patches, others, target: tried, remarks };
   };
+}
+
+/** Of a component that adds manifests, only what its release says. */
+async function remarksAbout(
+  component: Component,
+  plain: Component,
+  options: RemarksOptions,
+): Promise<readonly Remark[]> {
+  const isWhole = !bringsManifests(component);
+  const maxValues = isWhole ? maxTriedValues : 0;
+  const found = await remarksOn(withPatchesOf(component, plain), { ...options, maxValues });
+  return isWhole ? found : found.filter(({ kind }) => releaseRemarks.has(kind));
 }
 
 function bringsManifests({ spec }: Component): boolean {

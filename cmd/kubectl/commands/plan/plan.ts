@@ -135,7 +135,7 @@ export async function lookAt(
     const { changes } = found.comparison;
     const { version } = made;
     const kept = await keptMessage(component, deps.settings);
-    const remarks = await remarkLines(component, await deps.settings.releases(), made);
+    const remarks = await remarkLines(component, deps.settings, made);
     const warnings = [...remarks, ...(kept === undefined ? [] : [kept])];
     return { version, blocked: null, warnings, changes, errors: found.errors };
   } catch (error) {

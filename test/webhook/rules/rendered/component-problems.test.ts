@@ -4,8 +4,9 @@ import { beforeAll, describe, expect, test } from "vitest";
 
 import { openReleases } from "../../../../cmd/open-releases.ts";
 import type { Releases } from "../../../../render/release/releases.ts";
+import { componentReview } from "../../../../webhook/reviews/component-review.ts";
 import { componentProblems } from "../../../../webhook/rules/rendered/component-problems.ts";
-import { linesOf, review, type Stage, written } from "../../component-stage.ts";
+import { factsOf, linesOf, review, type Stage, written } from "../../component-stage.ts";
 
 const sample = resolve(import.meta.dirname, "../../../fixtures/release");
 // The sample release has Gateway API for 1.23 alone.
@@ -219,7 +220,10 @@ test("G5 1,900 overrides of one workload are held against the release, and hold 
   // It takes some 60 ms of a machine's time, and took seconds when each override was applied by itself.
   expect(process.threadCpuUsage(before).user).toBeLessThan(2_000_000);
   expect(ruling.violations.map(({ rule }) => rule)).toEqual(["replicas"]);
-  expect(ruling.warnings.slice(1)).toEqual([expect.stringContaining("no container of this name")]);
+  expect(ruling.warnings.slice(1)).toEqual([
+    expect.stringContaining("no container of this name"),
+    expect.stringMatching(/^spec: 1751 more values were not tried for an effect; /),
+  ]);
 });
 
 test("a template of a megabyte is refused before each image is as long", async () => {
@@ -261,4 +265,41 @@ test("what is not done as it is written is warned of, with a release directory",
     "spec.workloads[1].version: has no effect; leave it out",
   ]);
   expect((await review(request, beside())).warnings).toEqual([]);
+});
+
+test("of a component with manifests of its own, what the release alone says is warned of", async () => {
+  const spec = {
+    ...kourier,
+    version: "1.23.1",
+    workloads: [{ name: "nobody" }],
+    config: { network: { autoTLS: "Enabled" } },
+    additionalManifests: [{ URL: "https://example.com/a.yaml" }],
+  };
+  const { warnings } = await review(written(spec), stage());
+  expect(warnings.filter((one) => one.startsWith("spec.workloads"))).toEqual([]);
+  expect(warnings).toEqual(
+    expect.arrayContaining([
+      expect.stringContaining("spec.config.network.autoTLS: "),
+      expect.stringContaining("kubectl knfleet render -f FILE says which fields change nothing"),
+    ]),
+  );
+});
+
+test("a search for remarks that takes too long costs the remarks left, and not the decision", async () => {
+  const { renderCheck } = stage();
+  const request = written({
+    ...kourier,
+    version: "1.23.1",
+    workloads: [{ name: "nobody" }, { name: "webhook", hostNetwork: true }],
+  });
+  const sources = { facts: factsOf({}), accessReviews: { may: async () => true }, renderCheck };
+  const late = AbortSignal.abort(new DOMException("late", "TimeoutError"));
+  const ruling = await componentReview(sources)(request, new AbortController().signal, late);
+  expect(ruling).toEqual({
+    violations: [],
+    warnings: [
+      expect.stringContaining("names no Deployment"),
+      expect.stringContaining("not tried for an effect"),
+    ],
+  });
 });
