@@ -1,6 +1,12 @@
 import { byText, isRecord, recordAt } from "../api/fields.ts";
 import { asciiText } from "../api/foreign-text.ts";
 import type { KubeObject } from "../api/kubernetes.ts";
+import {
+  denyingPolicyIn,
+  denyingWebhookIn,
+  quotaIn,
+  silentWebhookIn,
+} from "../api/refusal-texts.ts";
 
 // Kubernetes alternates between the first two; the message must not change with them.
 const pullReasons = new Map([
@@ -97,30 +103,36 @@ function isRunning(pod: KubeObject): boolean {
   return recordAt(pod, "status")["phase"] === "Running";
 }
 
-const refusals: readonly (readonly [RegExp, (name: string) => string])[] = [
-  [/exceeded quota: ([\w.-]{1,100})/, (name) => `quota ${name} is exhausted`],
+/** Finds the name of what refuses pods, or an empty name. */
+type Finder = (message: string) => string | undefined;
+
+const refusals: readonly (readonly [find: Finder, say: (name: string) => string])[] = [
+  [quotaIn, (name) => `quota ${name} is exhausted`],
+  [denyingWebhookIn, (name) => `admission webhook ${name} refuses its pods`],
   [
-    /admission webhook "([\w./-]{1,200})" denied/,
-    (name) => `admission webhook ${name} refuses its pods`,
-  ],
-  [
-    /failed calling webhook "([\w./-]{1,200})"/,
+    silentWebhookIn,
     (name) => `admission webhook ${name} does not answer, so that no pod can be created`,
   ],
-  [/violates PodSecurity "([\w.:-]{1,100})"/, (name) => `PodSecurity ${name} forbids its pods`],
   [
-    /ValidatingAdmissionPolicy '([\w./-]{1,200})'/,
-    (name) => `admission policy ${name} refuses its pods`,
+    (text) => /violates PodSecurity "([\w.:-]{1,100})"/.exec(text)?.[1],
+    (name) => `PodSecurity ${name} forbids its pods`,
   ],
-  [/serviceaccount "([\w.-]{1,253})" not found/, (name) => `service account ${name} is missing`],
-  [/(?:maximum|minimum) [\w.-]+ usage per /, () => "a LimitRange forbids its pods"],
+  [denyingPolicyIn, (name) => `admission policy ${name} refuses its pods`],
+  [
+    (text) => /serviceaccount "([\w.-]{1,253})" not found/.exec(text)?.[1],
+    (name) => `service account ${name} is missing`,
+  ],
+  [
+    (text) => (/(?:maximum|minimum) [\w.-]+ usage per /.test(text) ? "" : undefined),
+    () => "a LimitRange forbids its pods",
+  ],
 ];
 
 /** Why no pod is created, from the message in which a controller quotes the API server. */
 export function causeOfRefusal(message: string): string {
-  for (const [pattern, say] of refusals) {
-    const found = pattern.exec(message);
-    if (found !== null) return say(found[1] ?? "");
+  for (const [find, say] of refusals) {
+    const name = find(message);
+    if (name !== undefined) return say(name);
   }
   return "its pods cannot be created (FailedCreate)";
 }

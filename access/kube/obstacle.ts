@@ -1,34 +1,43 @@
 import type { Code } from "../../api/reasons.ts";
+import {
+  denyingPolicyIn,
+  denyingWebhookIn,
+  quotaIn,
+  silentWebhookIn,
+} from "../../api/refusal-texts.ts";
 import type { ApiErrorFacts } from "./api-error.ts";
 
+/** An answer, or what somebody else tells of one: its status is not known then. */
+export interface ToldRefusal {
+  readonly status: number | undefined;
+  readonly message: string;
+}
+
 /** What stands in the way of a write that a cluster refuses, in words of ours; undefined where that is not said. */
-export function obstacleIn(text: string): string | undefined {
-  const denier = denierIn(text);
+export function obstacleIn({ status, message }: ToldRefusal): string | undefined {
+  const denier = denierIn(message);
   if (denier !== undefined) return `${denier} denies it`;
-  if (isTooLarge(text)) return `it ${tooLarge}`;
-  const quota = /exceeded quota: ([\w.-]{1,253})/.exec(text)?.[1];
+  if (isTooLarge(message)) return `it ${tooLarge}`;
+  const quota = status === undefined || status === 403 ? quotaIn(message) : undefined;
   if (quota !== undefined) return `the quota ${quota} is exhausted`;
-  const webhook = silentWebhookIn(text);
+  const webhook = silentWebhookIn(message);
   return webhook === undefined ? undefined : `the webhook ${webhook} does not answer`;
 }
 
 /** The finer cause of a refusal: a webhook or policy does not take the object, a webhook does not answer, or, with status 403, a right is missing. */
-export function codeOfRefusal({
-  status,
-  message,
-}: Pick<ApiErrorFacts, "status" | "message">): Code | undefined {
+export function codeOfRefusal({ status, message }: ToldRefusal): Code | undefined {
   if (denierIn(message) !== undefined) return "AdmissionRefused";
   if (silentWebhookIn(message) !== undefined) return "WebhookSilent";
   // A quota, for example, is no missing right.
-  return status === 403 && obstacleIn(message) === undefined ? "Forbidden" : undefined;
+  return status === 403 && obstacleIn({ status, message }) === undefined ? "Forbidden" : undefined;
 }
 
 /** What was not possible, and what the server says stands in the way of it. */
 export function withObstacle(
   sentence: string,
-  { message }: Pick<ApiErrorFacts, "message">,
+  refusal: Pick<ApiErrorFacts, "status" | "message">,
 ): string {
-  const obstacle = obstacleIn(message);
+  const obstacle = obstacleIn(refusal);
   return obstacle === undefined ? sentence : `${sentence}: ${obstacle}`;
 }
 
@@ -39,19 +48,12 @@ export function isNamespaceLeaving(text: string): boolean {
   );
 }
 
-/** Who refused on the cluster's behalf, with a status of its own choice; see the texts of k8s.io/apiserver. */
+/** Who refused on the cluster's behalf, with a status of its own choice. */
 export function denierIn(text: string): string | undefined {
-  const webhook = /admission webhook "([\w.-]{1,253})" denied the request/.exec(text)?.[1];
+  const webhook = denyingWebhookIn(text);
   if (webhook !== undefined) return `the admission webhook ${webhook}`;
-  const policy = /ValidatingAdmissionPolicy '([\w.-]{1,253})' .{0,300}denied request/.exec(
-    text,
-  )?.[1];
+  const policy = denyingPolicyIn(text);
   return policy === undefined ? undefined : `the ValidatingAdmissionPolicy ${policy}`;
-}
-
-/** The webhook that the API server could not ask. */
-export function silentWebhookIn(text: string): string | undefined {
-  return /failed calling webhook "([\w.-]{1,253})"/.exec(text)?.[1];
 }
 
 /** What is said of an object of which `isTooLarge` is true. */

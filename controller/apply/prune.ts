@@ -147,9 +147,7 @@ async function deleteFound(
 
 /** Webhooks and policies refuse with a status of their own choice, also with that of an object that was changed or replaced. */
 function isOutdated(error: unknown): boolean {
-  return (
-    error instanceof ApiError && error.status === 409 && obstacleIn(error.message) === undefined
-  );
+  return error instanceof ApiError && error.status === 409 && obstacleIn(error) === undefined;
 }
 
 /** What is ours by its label only: somebody has put it where an object of ours was, or no inventory names it. */
@@ -181,7 +179,7 @@ interface Asked {
 function refused(error: ApiError, { isKnown, ...asked }: Asked): Result | undefined {
   // Never accepted, not to be seen, and nobody may look: there is nothing of it.
   if (error.status === 403 && !isKnown) return undefined;
-  const obstacle = obstacleIn(error.message);
+  const obstacle = obstacleIn(error);
   const right = missingRightIn(error.message);
   const lack = right === undefined ? obstacle : `the controller lacks ${right}`;
   const why = lack === undefined ? "" : `: ${lack}`;

@@ -5,10 +5,10 @@ import {
   isBadPatch,
   isTooLarge,
   obstacleIn,
-  silentWebhookIn,
   tooLarge,
 } from "../../access/kube/obstacle.ts";
 import { groupOf, type ObjectKey } from "../../api/kubernetes.ts";
+import { silentWebhookIn } from "../../api/refusal-texts.ts";
 import type { Trouble } from "./change-set.ts";
 
 /** What the server was asked to take. */
@@ -74,7 +74,7 @@ export function refusalOf(error: Facts, attempted: Attempted): Refusal {
 
 /** Whether an answer says only that a server has no time, or fails, and nothing that stands in the way. Spec: security.md C11. */
 export function isForNow(error: Facts): boolean {
-  if (obstacleIn(error.message) !== undefined) return false;
+  if (obstacleIn(error) !== undefined) return false;
   if (error.status === 500) return internal(error).kind === "temporary";
   return [408, 429, 502, 503, 504].includes(error.status);
 }
@@ -150,7 +150,7 @@ function forbiddenMessage(text: string, hasCauses: boolean, key: ObjectKey): str
   if (/attempting to grant|must have cluster-admin privileges/.test(text)) {
     return "Not allowed: the controller lacks the verbs bind and escalate on rbac.authorization.k8s.io";
   }
-  const obstacle = obstacleIn(text);
+  const obstacle = obstacleIn({ status: 403, message: text });
   if (obstacle !== undefined) return `Not allowed: ${obstacle}`;
   const right = missingRightIn(text);
   if (right !== undefined) return `Not allowed: the controller lacks ${right}`;

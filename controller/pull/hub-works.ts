@@ -215,7 +215,7 @@ const final = [400, 403, 405, 413, 415, 422];
 
 function whyRefused(error: ApiError): { readonly code: Code; readonly why: string } | undefined {
   const { status, message } = error;
-  const obstacle = obstacleIn(message);
+  const obstacle = obstacleIn(error);
   if (codeOfRefusal(error) === "WebhookSilent") {
     return { code: "WebhookSilent", why: `the hub refuses it for now, because ${obstacle}` };
   }

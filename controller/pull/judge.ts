@@ -122,9 +122,10 @@ interface NotApplied {
 }
 
 function notApplied(message: string, { where, object, text }: NotApplied): FleetError {
+  const told = { status: undefined, message };
   // A webhook, a policy or a quota of the spoke is none of the agent's rights.
-  if (obstacleIn(message) !== undefined) {
-    const code = codeOfRefusal({ status: 0, message });
+  if (obstacleIn(told) !== undefined) {
+    const code = codeOfRefusal(told);
     const refused = `${where}: ${object} is refused on the spoke: ${text}`;
     return new FleetError("ApplyFailed", refused, code === undefined ? {} : { code });
   }

@@ -84,7 +84,7 @@ async function takeOverInstallation(
       log.info({ objects, from: hubId }, "Took over what another controller of knfleet installed");
       return objects;
     } catch (error) {
-      const isDenied = error instanceof ApiError && obstacleIn(error.message) !== undefined;
+      const isDenied = error instanceof ApiError && obstacleIn(error) !== undefined;
       if (!isDenied || attempt === tries) throw error;
       await delay(clock, retryMs, signal);
     }

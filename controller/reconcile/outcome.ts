@@ -156,7 +156,7 @@ function refused(error: ApiError, cluster: string): FleetError {
     });
   }
   const request = error.request.replace(/\?.*$/, "");
-  const obstacle = obstacleIn(error.message);
+  const obstacle = obstacleIn(error);
   if (error.status === 403) {
     const right = missingRightIn(error.message);
     const lack = right === undefined ? obstacle : `the controller lacks ${right}`;

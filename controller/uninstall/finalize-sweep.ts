@@ -242,8 +242,8 @@ export class Sweep {
     this.#obstacles.clear();
   }
 
-  #noteRefusal({ message }: ApiError): void {
-    const obstacle = obstacleIn(message);
+  #noteRefusal(error: ApiError): void {
+    const obstacle = obstacleIn(error);
     if (obstacle !== undefined) this.#obstacles.add(obstacle);
   }
 
@@ -270,7 +270,7 @@ function needsSingleDeletions({ status, message }: ApiError): boolean {
     status === 403 ||
     status === 405 ||
     tooLong.includes(status) ||
-    obstacleIn(message) !== undefined
+    obstacleIn({ status, message }) !== undefined
   );
 }
 

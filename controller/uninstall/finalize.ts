@@ -190,7 +190,7 @@ async function removeOnce(
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
     // The anchor has another uid now and is read again. A webhook or policy may also refuse with 409, and is named in the message.
-    if (error.status === 409 && obstacleIn(error.message) === undefined) return false;
+    if (error.status === 409 && obstacleIn(error) === undefined) return false;
     throw refused("Deleting", anchor.key, error);
   }
 }

@@ -44,7 +44,11 @@ function workload(kind: string): KubeObject {
         { type: "Much", status: "True", message: much },
         { type: "Available", status: "False", much },
         { type: "Progressing", status: "False", reason: "ProgressDeadlineExceeded", message: much },
-        { type: "ReplicaFailure", status: "True", message: `exceeded quota: small, ${much}` },
+        {
+          type: "ReplicaFailure",
+          status: "True",
+          message: `pods "a" is forbidden: exceeded quota: small, ${much}`,
+        },
       ],
     },
   };

@@ -186,9 +186,9 @@ function rootOf(object: KubeObject, owner: AnchorOwnership): Anchor {
 // 409: created or changed meanwhile, or gone (uid given). 404: gone; of one that is to be created it is the namespace that is missing.
 function isOutdated(error: unknown, current: Anchor | undefined): boolean {
   if (!(error instanceof ApiError)) return false;
-  const { status, message, causes } = error;
+  const { status, causes } = error;
   // Webhooks and policies refuse with a status of their own choice: 422 unless a policy says otherwise.
-  if (obstacleIn(message) !== undefined) return false;
+  if (obstacleIn(error) !== undefined) return false;
   if (status === 409) return true;
   if (current === undefined) return false;
   // Another one by now, or the test of a JSON Patch failed.

@@ -21,7 +21,28 @@ test.each([
 });
 
 test("what stands in the way is named in full", () => {
-  expect(obstacleIn(`admission webhook "${long}" denied the request`)).toBe(
-    `the admission webhook ${long} denies it`,
-  );
+  const message = `admission webhook "${long}" denied the request`;
+  expect(obstacleIn({ status: 400, message })).toBe(`the admission webhook ${long} denies it`);
 });
+
+const exceeded = 'pods "a" is forbidden: exceeded quota: few, requested: pods=1, used: pods=3';
+const exhausted = "the quota few is exhausted";
+
+test.each([
+  [403, exceeded, exhausted],
+  // A work agent tells no status.
+  [undefined, `Failed to apply manifest: ${exceeded}`, exhausted],
+  // Only echoes of what the server was sent.
+  [422, `Pod "a" is invalid: metadata.name: Invalid value: "${exceeded}"`, undefined],
+  [409, exceeded, undefined],
+  [
+    403,
+    'pods "a" is forbidden: User "exceeded quota: few" cannot create resource "pods"',
+    undefined,
+  ],
+])(
+  "a quota is believed with status 403 and in the words of the API server: %s %s",
+  (status, message, told) => {
+    expect(obstacleIn({ status, message })).toBe(told);
+  },
+);

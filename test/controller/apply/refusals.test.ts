@@ -145,7 +145,7 @@ describe("a refusal", () => {
     {
       what: "for want of quota",
       status: 403,
-      message: "exceeded quota: q, requested: count/configmaps=1",
+      message: 'configmaps "a" is forbidden: exceeded quota: q, requested: count/configmaps=1',
       kind: "permanent",
       says: "the quota q is exhausted",
     },

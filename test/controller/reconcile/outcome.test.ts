@@ -50,7 +50,11 @@ test.each([
   },
   {
     name: "a quota",
-    error: answer(403, "Forbidden", "secret: exceeded quota: tight, requested: secret"),
+    error: answer(
+      403,
+      "Forbidden",
+      'secrets "secret" is forbidden: exceeded quota: tight, requested: secret',
+    ),
     reason: "ApplyFailed",
     message: "The hub: PATCH /api/v1/namespaces/a is not allowed: the quota tight is exhausted",
   },
