@@ -162,11 +162,19 @@ function hostMatcher(pattern: string): HostMatcher | undefined {
   if (match === null) return undefined;
   const [, wildcard = "", name = "", allowedPort] = match;
   const allowedHost = name.replace(/^\[|\]$/g, "").toLowerCase();
-  // Below two labels anybody could register a name that fits, such as evil-example.com.
-  if (wildcard === "*-" && allowedHost.split(".").length < 3) return undefined;
+  if (wildcard === "*-" && isRegistrable(allowedHost)) return undefined;
   return ({ host, port }) =>
     fits(host, wildcard.slice(1), allowedHost) &&
     (allowedPort === undefined || Number(allowedPort) === port);
+}
+
+/**
+ * Whether anybody could register a name that ends in `-NAME`, such as evil-example.com for example.com. Countries also sell names below a second label, as co.uk, and their
+ * domains have hosts of anybody, as github.io: there NAME needs a label more.
+ */
+function isRegistrable(name: string): boolean {
+  const labels = name.split(".");
+  return labels.length < (labels.at(-1)?.length === 2 ? 4 : 3);
 }
 
 /** `*.` stands for one label or more, `*-` for the beginning of the first label. */

@@ -249,6 +249,10 @@ test.each([
     raw: rawProvider("sr", { allowedServers: ["*-example.com"] }),
   },
   {
+    name: "a server rule for names that anybody can register in a country",
+    raw: rawProvider("sr", { allowedServers: ["*-example.co.uk"] }),
+  },
+  {
     name: "a field of the profile that nobody knows",
     raw: rawProvider("sr", { requiredConfig: { clusterName: "spec.displayName" } }),
   },

@@ -45,6 +45,10 @@ describe("a profile may use a provider", () => {
       rules: { allowedServers: [pattern] },
       cluster: { server: "https://us-west4-gate.apis.test/v1/projects/1" },
     })),
+    {
+      rules: { allowedServers: ["*-gate.eks.example.cn"] },
+      cluster: { server: "https://north-gate.eks.example.cn" },
+    },
     { rules: { allowedServers: ["10.0.0.0/8"] }, cluster: { server: "https://10.1.2.3" } },
     { rules: { allowedServers: ["fd00::/8"] }, cluster: { server: "https://[fd00::1]:6443" } },
     { rules: { allowedProxies: [] } },
