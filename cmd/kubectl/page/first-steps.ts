@@ -1,5 +1,5 @@
 import type { ClusterItem } from "../commands/ui/clusters.ts";
-import { words } from "../output/steps.ts";
+import { type Commands, words } from "../output/steps.ts";
 import type { NextCommand } from "./installation-view.ts";
 
 /** What makes the first installation of a fleet. */
@@ -10,7 +10,10 @@ export interface FirstSteps {
 }
 
 /** What to do in a fleet without installations. `clusters`: those of its ClusterProfiles; without any, one comes first. */
-export function firstSteps(clusters: readonly ClusterItem[], knfleet: string): FirstSteps {
+export function firstSteps(
+  clusters: readonly ClusterItem[],
+  { kubectl, knfleet }: Commands,
+): FirstSteps {
   const [cluster] = clusters;
   const { namespace, name } = cluster ?? { namespace: "fleet", name: "spoke-1" };
   const register = {
@@ -26,11 +29,11 @@ export function firstSteps(clusters: readonly ClusterItem[], knfleet: string): F
       },
       {
         why: "A namespace for it on the hub",
-        command: "kubectl create namespace knative-serving",
+        command: `${kubectl} create namespace knative-serving`,
       },
       {
         why: "Apply the file below to the hub",
-        command: "kubectl apply -f knative-serving.yaml",
+        command: `${kubectl} apply -f knative-serving.yaml`,
       },
     ],
     manifest: `# knative-serving.yaml

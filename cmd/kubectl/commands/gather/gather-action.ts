@@ -94,7 +94,7 @@ async function renderPage(
   const { recordedAt } = fleet;
   return {
     path: "index.html",
-    text: statusHtml(report, { recordedAt, knfleet: "kubectl knfleet" }),
+    text: statusHtml(report, { recordedAt, kubectl: "kubectl", knfleet: "kubectl knfleet" }),
   };
 }
 

@@ -164,9 +164,9 @@ async function printReport(
   }
   if (flags.output === "html") {
     const { statusHtml } = await import("./status-html.ts");
-    const { knfleet } = askedOf(selection, flags).commands;
+    const { kubectl, knfleet } = askedOf(selection, flags).commands;
     const recordedAt = flags.recorded?.recordedAt;
-    terminal.stdout.write(statusHtml(report, { recordedAt, knfleet }));
+    terminal.stdout.write(statusHtml(report, { recordedAt, kubectl, knfleet }));
     return;
   }
   const times = timesOf(flags, terminal);

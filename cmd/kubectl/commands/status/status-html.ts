@@ -11,6 +11,7 @@ interface Written {
   /** When the bundle was gathered; undefined for a fleet. */
   readonly recordedAt: Date | undefined;
   /** The beginning of commands. */
+  readonly kubectl: string;
   readonly knfleet: string;
   /** Documents of single installations, by their paths on the server of `ui`; absent: the file has none. */
   readonly documents?: Readonly<Record<string, unknown>>;
@@ -22,7 +23,7 @@ interface Written {
  */
 export function statusHtml(
   report: FleetStatus,
-  { recordedAt, knfleet, documents = {} }: Written,
+  { recordedAt, kubectl, knfleet, documents = {} }: Written,
 ): string {
   const redactor = new Redactor(new KnownSecrets().finder());
   const state: PageState = {
@@ -32,6 +33,7 @@ export function statusHtml(
     round: null,
     trouble: null,
     recordedAt: recordedAt === undefined ? null : timestampOf(recordedAt),
+    kubectl,
     knfleet,
   };
   return writtenPage({

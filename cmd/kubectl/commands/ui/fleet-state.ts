@@ -21,12 +21,15 @@ export interface PageState {
   readonly trouble: string | null;
   /** When the bundle was gathered; null for a fleet. */
   readonly recordedAt: string | null;
-  /** The beginning of commands, with the flags that the page was started with. */
+  /** The beginning of commands of kubectl, with the flags that the page was started with. */
+  readonly kubectl: string;
+  /** The beginning of our commands, with these flags. */
   readonly knfleet: string;
 }
 
 interface PageOptions {
   readonly recordedAt: Date | undefined;
+  readonly kubectl: string;
   readonly knfleet: string;
 }
 
@@ -75,7 +78,7 @@ export class PageFleet {
 
   /** How fresh the fleet is. */
   state(): PageState {
-    const { recordedAt, knfleet } = this.#options;
+    const { recordedAt, kubectl, knfleet } = this.#options;
     const { hubReadAt, spokesReadAt, round, trouble } = this.#read();
     return {
       revision: this.#revision,
@@ -84,6 +87,7 @@ export class PageFleet {
       round,
       trouble: trouble === null ? null : plainText(this.#redactor.text(trouble)),
       recordedAt: recordedAt === undefined ? null : timestampOf(recordedAt),
+      kubectl,
       knfleet,
     };
   }

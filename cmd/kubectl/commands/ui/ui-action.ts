@@ -119,7 +119,7 @@ function unwritable(path: string): (error: unknown) => never {
 
 /** What the page says besides the fleet. */
 function fromOf(flags: Flags) {
-  return { recordedAt: flags.recorded?.recordedAt, knfleet: commandsOf(flags).knfleet };
+  return { recordedAt: flags.recorded?.recordedAt, ...commandsOf(flags) };
 }
 
 /** Prints the address, and opens the browser unless there is none. */

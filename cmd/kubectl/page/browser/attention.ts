@@ -1,6 +1,6 @@
 import type { FleetStatus } from "../../commands/status/status.ts";
 import { shortNameOf } from "../../output/names.ts";
-import { words } from "../../output/steps.ts";
+import { type Commands as CommandBeginnings, words } from "../../output/steps.ts";
 import { firstSteps } from "../first-steps.ts";
 import { type CauseView, keyOf } from "../fleet-view.ts";
 import { type SetRow, setRows } from "../set-view.ts";
@@ -74,16 +74,14 @@ function SetCard({ set }: Pick<SetRow, "set">): Markup {
   </li>`;
 }
 
-interface FirstStepsProps {
-  /** The beginning of commands. */
-  readonly knfleet: string;
+interface FirstStepsProps extends CommandBeginnings {
   readonly now: Date;
 }
 
 /** What to do in a fleet without installations. */
-export function FirstSteps({ knfleet, now }: FirstStepsProps): Markup {
+export function FirstSteps({ kubectl, knfleet, now }: FirstStepsProps): Markup {
   const clusters = useClusters(true, now);
-  const { commands, manifest } = firstSteps(clusters.document?.items ?? [], knfleet);
+  const { commands, manifest } = firstSteps(clusters.document?.items ?? [], { kubectl, knfleet });
   return html`<${Section} title="What to do first">
     <${Commands} commands=${commands} />
     <pre tabindex="0">${manifest}</pre>

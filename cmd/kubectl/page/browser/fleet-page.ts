@@ -30,7 +30,9 @@ export interface PageProps {
   readonly status: FleetStatus;
   /** The time that ages are counted to. */
   readonly now: Date;
-  /** The beginning of commands. */
+  /** The beginning of commands of kubectl. */
+  readonly kubectl: string;
+  /** The beginning of our commands. */
   readonly knfleet: string;
   /** The filter of the fleet, also of the link back to it. */
   readonly filter: FleetFilter;
@@ -55,7 +57,7 @@ export interface FleetProps extends PageProps {
 
 /** The page of the fleet. */
 export function FleetPage(props: FleetProps): Markup {
-  const { status, now, knfleet, filter, onFilter, isServed, lostSince } = props;
+  const { status, now, kubectl, knfleet, filter, onFilter, isServed, lostSince } = props;
   const clusters = useClusters(needsTraits(filter), now);
   const traits = useMemo(() => traitsOf(clusters.document), [clusters.document]);
   const view = useMemo(() => fleetView(status, filter, traits), [status, filter, traits]);
@@ -72,7 +74,7 @@ export function FleetPage(props: FleetProps): Markup {
     <${Counts} view=${view} filter=${filter} onFilter=${onFilter} />
     <${Sets} status=${status} />
     <${Wrong} sets=${status.sets} causes=${view.causes} knfleet=${knfleet} search=${search} />
-    ${view.total === 0 ? html`<${FirstSteps} knfleet=${knfleet} now=${now} />` : null}
+    ${view.total === 0 ? html`<${FirstSteps} kubectl=${kubectl} knfleet=${knfleet} now=${now} />` : null}
     <div class="beside">
       <${Section} title="Installations">
         <${Search} view=${view} filter=${filter} onFilter=${onFilter} />

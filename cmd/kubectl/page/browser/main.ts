@@ -43,9 +43,19 @@ function App(): Markup {
     written === undefined && state.recordedAt === null ? time : recordedTime(state, status);
   const isServed = written === undefined;
   const isRecorded = state.recordedAt !== null;
-  const { knfleet, revision } = state;
+  const { kubectl, knfleet, revision } = state;
   const lostSince = lost === null && state.trouble === null ? null : state.hubReadAt;
-  const props = { status, now, knfleet, revision, filter, isServed, isRecorded, lostSince };
+  const props = {
+    status,
+    now,
+    kubectl,
+    knfleet,
+    revision,
+    filter,
+    isServed,
+    isRecorded,
+    lostSince,
+  };
   return html`<header><${Freshness} state=${state} now=${time} lost=${lost} /></header>
     <main>${pageOf(route, { ...props, onFilter: setFilter })}</main>
     <${Keys} />`;

@@ -60,7 +60,7 @@ function troubledPage(): string {
     },
   };
   const query = queryOf(item);
-  const from = { recordedAt: undefined, knfleet: "kubectl knfleet" };
+  const from = { recordedAt: undefined, kubectl: "kubectl", knfleet: "kubectl knfleet" };
   const documents = { [`status?${query}`]: fleetStatusOf([item], [], stamp) };
   return statusHtml(fleetStatusOf([item], [], stamp), { ...from, documents });
 }

@@ -106,6 +106,7 @@ test("a file of many installations says what it does not have", async () => {
   expect(Object.keys(heldIn(await readFile(path, "utf8")).documents)).toEqual(["sets", "clusters"]);
   const bare = statusHtml(fleetStatusOf([itemOf({})], [], stamp), {
     recordedAt: undefined,
+    kubectl: "kubectl",
     knfleet: "kubectl knfleet",
   });
   await writeFile(path, bare);
@@ -120,7 +121,7 @@ describe("the file of a status", () => {
 
   async function openFile(items: Parameters<typeof fleetStatusOf>[0]): Promise<OpenPage> {
     const path = join(folder, "fleet.html");
-    const from = { recordedAt: undefined, knfleet: "kubectl knfleet" };
+    const from = { recordedAt: undefined, kubectl: "kubectl", knfleet: "kubectl knfleet" };
     await writeFile(path, statusHtml(fleetStatusOf(items, [], stamp), from));
     return await openPage(browser, pathToFileURL(path).href);
   }
@@ -145,7 +146,10 @@ describe("the file of a status", () => {
   test("says where no script may run that it needs one", async () => {
     const path = join(folder, "no-script.html");
     const status = fleetStatusOf([itemOf({ name: "<b>" })], [], stamp);
-    await writeFile(path, statusHtml(status, { recordedAt: undefined, knfleet: "kubectl" }));
+    await writeFile(
+      path,
+      statusHtml(status, { recordedAt: undefined, kubectl: "kubectl", knfleet: "kubectl" }),
+    );
     const context = await browser.newContext({ javaScriptEnabled: false });
     const page = await context.newPage();
     await page.goto(pathToFileURL(path).href);

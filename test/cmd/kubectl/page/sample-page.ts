@@ -134,6 +134,7 @@ export async function samplePage(items: readonly StatusItem[]): Promise<string> 
       round: null,
       trouble: null,
       recordedAt: null,
+      kubectl: "kubectl",
       knfleet: "kubectl knfleet",
     },
     documents: { ...documents, sets: rolloutStatusOf(sampleSets, stamp) },

@@ -5,7 +5,7 @@ import { statusItemOf } from "../../../../../cmd/kubectl/commands/status/status-
 import { fleetStatusOf } from "../../../../../cmd/kubectl/commands/status/status.ts";
 import { component } from "../../fleet-facts.ts";
 
-const from = { recordedAt: undefined, knfleet: "kubectl knfleet" };
+const from = { recordedAt: undefined, kubectl: "kubectl", knfleet: "kubectl knfleet" };
 
 test("the page runs one script and has one style, and no text of a cluster is either", () => {
   const attack = `</script><script>alert(1)</script></noscript><style>*{}</style>`;

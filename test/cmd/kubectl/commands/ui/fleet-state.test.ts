@@ -19,7 +19,11 @@ const stamp = { generatedAt: "2026-11-21T12:00:00Z", cliVersion: "1.0.0" };
 /** A fleet that holds what the test says, and what its listeners were told. */
 function started(first: readonly StatusItem[]) {
   let state = stateOf(first);
-  const fleet = new PageFleet({ recordedAt: undefined, knfleet: "kubectl knfleet" });
+  const fleet = new PageFleet({
+    recordedAt: undefined,
+    kubectl: "kubectl",
+    knfleet: "kubectl knfleet",
+  });
   fleet.follow({
     state: () => state,
     installations: () => [],
