@@ -77,7 +77,7 @@ export async function openReviews(
   // Another operator knows no sets.
   if (!isCompanion) {
     const { spokeNamespace } = flags;
-    reviews["/validate/sets"] = setReview({ ...common, spokeNamespace });
+    reviews["/validate/sets"] = setReview({ ...common, spokeNamespace, clock: systemClock });
   }
   const { waitingFor } = warmUp(renderCheck, log, signal);
   const running = opened.move();

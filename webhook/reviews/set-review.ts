@@ -1,3 +1,4 @@
+import type { Clock } from "../../access/time/clock.ts";
 import { recordAt } from "../../api/fields.ts";
 import type { FleetSetKind } from "../../api/fleet-set.ts";
 import type { SpokeNamespaceMode } from "../../installation/installation-namespace.ts";
@@ -39,6 +40,7 @@ export interface SetSources extends ResultSources {
   /** Whether manifests of the author's own need the right `apply-cluster-scoped`. Security: T-33. */
   readonly manifestRight: boolean;
   readonly spokeNamespace: SpokeNamespaceMode;
+  readonly clock: Pick<Clock, "date">;
 }
 
 const nothing: Ruling = { violations: [], warnings: [] };
@@ -56,9 +58,10 @@ export function setReview(sources: SetSources): Review {
     const deleted = rulingOnDeleted(request);
     if (deleted !== undefined) return deleted;
     const changed = changedParts(change);
-    const approval = [...approvalProblems(change), ...steeringProblems(change)].map(
-      asViolation("approval", 422),
-    );
+    const approval = [
+      ...approvalProblems(change),
+      ...steeringProblems(change, sources.clock.date()),
+    ].map(asViolation("approval", 422));
     if (!changed.spec) {
       const rights = await askFor(rightsToApprove(change), { sources, request }, signal);
       return { violations: [...rightViolations(rights, change), ...approval], warnings: [] };

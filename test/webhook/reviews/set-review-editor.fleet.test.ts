@@ -50,7 +50,7 @@ beforeAll(async () => {
   );
   const accessReviews = createAccessReviews(client, systemClock);
   const rights = { manifestRight: false, spokeNamespace: "Canonical" } as const;
-  const ofSets = setReview({ facts, accessReviews, ...rights });
+  const ofSets = setReview({ facts, accessReviews, clock: systemClock, ...rights });
   const ofComponents = componentReview({ facts, accessReviews, manifestSources: [] });
   const server = opened.use(
     await serve((request, signal) =>

@@ -81,6 +81,7 @@ beforeAll(async () => {
     accessReviews,
     manifestRight: true,
     spokeNamespace: "Component",
+    clock: systemClock,
   });
   const server = opened.use(await serve(review));
   await hub.admin.apply({

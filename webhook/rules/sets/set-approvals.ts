@@ -1,3 +1,4 @@
+import { timestampOf } from "../../../api/conditions.ts";
 import { jsonOf, recordAt, textAt } from "../../../api/fields.ts";
 import { fleetSetKinds, steering } from "../../../api/fleet-set.ts";
 import { deeds, entryOf } from "../../../sets/record-entry.ts";
@@ -49,7 +50,7 @@ export function rightsToApprove(change: SetChange): readonly NeededRight[] {
 }
 
 /** Problems of the other annotations that steer a rollout: each names a revision of the set, and what a user did names the user who writes it. */
-export function steeringProblems(change: SetChange): readonly Problem[] {
+export function steeringProblems(change: SetChange, now: Date): readonly Problem[] {
   const told = Object.keys(change.annotations).filter((name) => name.startsWith(steering.did));
   return [
     ...changedAnnotations(change, [...skips, steering.abort]).flatMap(({ path, value }) => {
@@ -58,23 +59,33 @@ export function steeringProblems(change: SetChange): readonly Problem[] {
       return problemIf(!isRevisionOf(change, revision), path, message);
     }),
     ...changedAnnotations(change, told).flatMap(({ name, path, value }) =>
-      problemAt(path, deedProblem(change, name.slice(steering.did.length), value)),
+      problemAt(path, deedProblem({ ...change, now }, name.slice(steering.did.length), value)),
     ),
   ];
 }
+
+/** Clocks differ, and a command may wait for its answer. */
+const mostOffMs = 5 * 60_000;
 
 /** An approval is told by its own annotation. */
 const toldDeeds = deeds.filter((deed) => deed !== "approve");
 
 /** Why the controller could not record a deed, or may not. */
-function deedProblem({ username }: SetChange, verb: string, value: unknown): string | undefined {
+function deedProblem(
+  { username, now }: Pick<SetChange, "username"> & { readonly now: Date },
+  verb: string,
+  value: unknown,
+): string | undefined {
   if (!toldDeeds.some((deed) => deed === verb))
     return `the key must end with one of ${toldDeeds.join(", ")}`;
   const deed = recordAt(jsonOf(String(value)));
   if (entryOf({ ...deed, what: verb }).length === 0) {
     return `must be JSON with "at", a time as in RFC 3339, as kubectl knfleet rollout writes it (is ${quoteValue(value)})`;
   }
-  const { user } = deed;
+  const { user, at } = deed;
+  if (Math.abs(Date.parse(String(at)) - now.getTime()) > mostOffMs) {
+    return `must have as "at" the time at which it is written, here ${timestampOf(now)}, give or take five minutes (is ${quoteValue(at)}); does the clock of your machine differ?`;
+  }
   if (user === username) return undefined;
   return `must name the user who writes it, here ${quoteValue(username)} (is ${quoteValue(user)})`;
 }

@@ -104,6 +104,18 @@ describe("approvals", () => {
   });
 
   test.each([
+    ["2026-11-25T11:55:00Z", 0],
+    ["2026-11-25T12:05:00Z", 0],
+    ["2026-11-25T11:54:59Z", 1],
+    ["2026-11-25T12:05:01Z", 1],
+    ["2020-01-01T00:00:00Z", 1],
+  ])("what somebody did is told when it is done: %s", async (at, problems) => {
+    const lines = linesOf(await reviewSet(told({ at, user: "alice" })));
+    expect(lines).toHaveLength(problems);
+    expect(lines.join()).toMatch(problems === 0 ? /^$/ : /must have as "at" the time at which/);
+  });
+
+  test.each([
     ["did.pause", "now", 'must be JSON with "at", a time as in RFC 3339'],
     ["did.pause", '{"at":"yesterday"}', 'must be JSON with "at", a time as in RFC 3339'],
     ["did.pause", "[]", 'must be JSON with "at", a time as in RFC 3339'],

@@ -1,6 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 
+import { systemClock } from "../../../../access/time/system-clock.ts";
 import { setReview } from "../../../../webhook/reviews/set-review.ts";
 import { setRules } from "../../../../webhook/rules/sets/set-rules.ts";
 import { runsOf, seed } from "../../../support/fuzz.ts";
@@ -181,6 +182,7 @@ describe("sets under random inputs", () => {
       accessReviews: { may: async () => true },
       manifestRight: true,
       spokeNamespace: "Component",
+      clock: systemClock,
       manifestSources: [],
     });
     let [longestMs, allowed] = [0, 0];
