@@ -3,14 +3,18 @@ import { expect, test } from "vitest";
 
 import { holdLabel, steering } from "../../api/fleet-set.ts";
 import type { KubeObject } from "../../api/kubernetes.ts";
-import { valueAt } from "../fleet/json-record.ts";
+import type { Profile } from "../fleet/fleet.ts";
+import { conditionOf, valueAt } from "../fleet/json-record.ts";
 import { waitFor } from "../fleet/wait-for.ts";
+import { installedBy, typistOn, Watchman } from "./cluster-moves.ts";
 import {
   annotateSet,
   childrenOf,
   clustersOf,
+  eventsOf,
   labelProfile,
   phase,
+  removeSet,
   setKey,
   setOf,
   useSetScene,
@@ -18,7 +22,7 @@ import {
   versionTemplate,
 } from "./set-scene.ts";
 
-// One set goes through the tests of this file, in this order.
+// One set goes through the first tests of this file, in this order.
 const scene = useSetScene();
 
 function revisionOf(set: KubeObject): string {
@@ -124,4 +128,67 @@ test("a changed release file of the installed version waits for its stage; drift
   expect(await scene().imagesOn(0, 1, 2)).toEqual([changed, changed, changed]);
   const children = [...(await childrenOf(hub, "prod")).values()];
   expect(JSON.stringify(children)).not.toContain(waits);
+}, 600_000);
+
+/** A set of the clusters with a label, which leaves components soon. */
+function selecting(env: string) {
+  return {
+    clusters: { from: "Selector", selector: { namespaces: ["fleet"], matchLabels: { env } } },
+    whenUnselected: { after: "3s" },
+  };
+}
+
+test("clusters move from one set to another by one label, as docs/sets.md says, and Knative stays as it is", async () => {
+  const { hub, profiles } = scene();
+  const [first, second, third] = profiles;
+  if (first === undefined || second === undefined || third === undefined) throw new Error("three");
+  const typist = await typistOn(hub);
+  const move = (profile: Profile, to: string) =>
+    typist.type(`kubectl label clusterprofile ${profile.name} -n fleet env=${to} --overwrite`);
+  const membersOf = async (name: string) => [...(await childrenOf(hub, name)).keys()].toSorted();
+  for (const profile of profiles) await move(profile, "old");
+  await removeSet(hub, "prod");
+  await hub.admin.create(setOf("old", selecting("old")));
+  await phase(hub, "old", "Complete");
+  await hub.admin.create(setOf("new", selecting("new")));
+  const before = (await childrenOf(hub, "old")).get(first.name);
+  if (before === undefined) throw new Error("There is a component");
+  const installed = await installedBy(before, first);
+  const watchman = new Watchman(hub, before, first);
+
+  expect(await typist.type("kubectl knfleet rollout plan kes/new")).toContain("new");
+  await move(first, "new");
+  const waiting = await clustersOf(hub, "new", { blocked: 1 });
+  expect(valueAt(waiting, "status", "notable", 0)).toMatchObject({ reason: "Duplicate" });
+  await clustersOf(hub, "new", { done: 1, blocked: 0 });
+  await watchman[Symbol.asyncDispose]();
+  const after = (await childrenOf(hub, "new")).get(first.name);
+  expect(after?.metadata.name).toBe(before.metadata.name);
+  expect(await installedBy(after, first)).toEqual(installed);
+  // Not removed, not made again, and ready all the time.
+  expect([...watchman.seen]).toEqual([
+    `${installed.component} stays True 1.22.0 ${installed.workload}`,
+  ]);
+
+  // All that are left, when they are more than one, need a word.
+  for (const profile of [second, third]) await move(profile, "new");
+  await waitFor(
+    "the guard",
+    async () =>
+      conditionOf(await hub.admin.get(setKey("old")), "Selected")?.reason === "SuspiciousShrink",
+  );
+  expect(await membersOf("old")).toEqual([second.name, third.name].toSorted());
+  await typist.type("kubectl knfleet rollout accept-selection kes/old");
+  await clustersOf(hub, "new", { done: 3, blocked: 0 });
+  expect(await membersOf("old")).toEqual([]);
+
+  // Some of them do not, nor does the last one.
+  for (const profile of [second, third]) await move(profile, "old");
+  await clustersOf(hub, "old", { done: 2, blocked: 0 });
+  await move(first, "old");
+  await clustersOf(hub, "old", { done: 3, blocked: 0 });
+  expect(await installedBy((await childrenOf(hub, "old")).get(first.name), first)).toEqual(
+    installed,
+  );
+  expect(await eventsOf(hub, "new", "SuspiciousShrink")).toEqual([]);
 }, 600_000);
