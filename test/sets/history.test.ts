@@ -37,6 +37,22 @@ test("a process that has not seen the stamp gives a crash loop more time, and ha
   expect(phases.at(-1)).toBe("Halted");
 });
 
+/** After how many ms a cluster that is never ready halts a rollout with a deadline of ten minutes. */
+function haltsAfter(restarts: boolean): number {
+  const world = completeWorld({}, ["canary-1", "canary-2"]);
+  world.edit({ ...next, rollout: rolloutWith({ stages, progressDeadline: "10m" }) });
+  const from = world.now;
+  while (world.settle().status.rollout?.phase !== "Halted") {
+    world.pass(30_000);
+    if (restarts) world.history = { since: world.now, clusters: new Map() };
+  }
+  return world.now - from;
+}
+
+test("a process that begins does not give a cluster more time that was never ready", () => {
+  expect(Math.abs(haltsAfter(true) - haltsAfter(false))).toBeLessThanOrEqual(30_000);
+});
+
 test.each([
   { up: 40, down: 300, soak: "5m", halts: 18 },
   { up: 30, down: 30, soak: "10m", halts: 31 },
