@@ -142,7 +142,7 @@ test("a cluster that is skipped keeps what it has, and a rollout that is aborted
   const deed = { at: new Date().toISOString(), user: "alice", reason: "broken disk" };
   await annotateSet(hub, "prod", {
     [steering.skipClusters]: `${revision} fleet/${skipped?.name}`,
-    [`${steering.did}skip`]: JSON.stringify({ ...deed, subject: `cluster ${skipped?.name}` }),
+    [`${steering.did}skip`]: JSON.stringify({ ...deed, subject: `cluster fleet/${skipped?.name}` }),
     [steering.abort]: `${revision} wrong registry`,
     [`${steering.approve}all-before`]: `${revision} alice`,
   });
@@ -159,7 +159,7 @@ test("a cluster that is skipped keeps what it has, and a rollout that is aborted
   const record = await recordOn("prod");
   expect(record).toContainEqual(expect.objectContaining({ what: "skip", user: "alice" }));
   expect(record.map(({ what }) => what)).toEqual(
-    expect.arrayContaining(["begin", "approve", "halt", "retry", "complete"]),
+    expect.arrayContaining(["begin", "approve", "abort", "retry", "complete"]),
   );
   // For the tests that follow.
   await hub.admin.patch(setKey("prod"), { spec: versionTemplate("1.23") });

@@ -15,7 +15,7 @@ import {
 } from "../../cmd/kubectl/selection/input-files.ts";
 import { InputError, yamlDocuments } from "../../cmd/kubectl/selection/yaml-documents.ts";
 import { Preparations } from "../../installation/desired.ts";
-import type { Releases } from "../../render/release/releases.ts";
+import { BoundedCache, type Releases } from "../../render/release/releases.ts";
 import { caseFile, type RenderCase } from "./render-cases.ts";
 
 /** What knfleet made of a case: exactly one of `rendered` and `error`. */
@@ -52,6 +52,7 @@ export async function runCase(
     const rendered = await renderComponent(component, {
       releases: async () => releases,
       preparations: new Preparations(),
+      remarks: new BoundedCache(1),
       // Upstream's operator of these facts has only this.
       namespaceOf: async ({ metadata }) => metadata.namespace,
       anchorUid,

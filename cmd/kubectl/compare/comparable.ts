@@ -46,7 +46,7 @@ interface ClusterCircumstances {
 /** Renders what is installed for a component, or returns the error why this version installs nothing. Throws FleetError without releases, and bugs. */
 export async function comparableOf(
   component: Component,
-  settings: RenderSettings,
+  settings: Omit<RenderSettings, "remarks">,
   { kubernetesVersion, namespace: known }: ClusterCircumstances = {},
 ): Promise<Comparable | FleetError> {
   const { preparations, environment, manifestText } = settings;

@@ -11,9 +11,9 @@ import {
 import { anchorNameOf } from "../../../installation/anchor.ts";
 import type { Preparations } from "../../../installation/desired.ts";
 import { gateObjects } from "../../../installation/gates.ts";
-import { changeField, type Fields } from "../../../render/fields.ts";
+import { changeField, type Fields, hashOf } from "../../../render/fields.ts";
 import { withOwners } from "../../../render/namespace.ts";
-import type { Rendered } from "../../../render/release/releases.ts";
+import type { BoundedCache, Rendered } from "../../../render/release/releases.ts";
 import { remarksOn, remarkText } from "../../../render/remarks/remarks.ts";
 import { render } from "../../../render/render.ts";
 import type { OpenReleases } from "./named-releases.ts";
@@ -37,6 +37,8 @@ export interface RenderSettings {
   readonly releases: OpenReleases;
   /** Shared by all components with equal renderings. */
   readonly preparations: Preparations;
+  /** Remarks by what they are about: in a fleet most components have the same spec. */
+  readonly remarks: BoundedCache<readonly string[]>;
   readonly namespaceOf: NamespaceOf;
   /** Uid of the anchor of a component on a spoke. */
   readonly anchorUid: string | undefined;
@@ -90,11 +92,19 @@ export async function renderComponent(
 /** What of a spec is not done, or not as it is written: a line each. */
 export async function remarkLines(
   component: Component,
-  { releases, manifestText }: Pick<RenderSettings, "releases" | "manifestText">,
+  {
+    releases,
+    manifestText,
+    remarks,
+  }: Pick<RenderSettings, "releases" | "manifestText" | "remarks">,
   { version }: Pick<Rendered, "version">,
 ): Promise<readonly string[]> {
-  const options = { releases: await releases(), version, manifestText };
-  return (await remarksOn(component, options)).map(remarkText);
+  const { kind, metadata, spec } = component;
+  const { clusterProfileRef: _, ...rest } = spec ?? {};
+  return remarks.get(hashOf([kind, version, metadata.namespace, rest]), async () => {
+    const options = { releases: await releases(), version, manifestText };
+    return (await remarksOn(component, options)).map(remarkText);
+  });
 }
 
 /**

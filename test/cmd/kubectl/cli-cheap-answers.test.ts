@@ -13,6 +13,7 @@ import { planUpgrade } from "../../../cmd/kubectl/commands/plan/upgrade-plan.ts"
 import { readFlags } from "../../../cmd/kubectl/flags.ts";
 import { openClusterAccess } from "../../../cmd/kubectl/spokes/open-cluster-access.ts";
 import { Preparations } from "../../../installation/desired.ts";
+import { BoundedCache } from "../../../render/release/releases.ts";
 import { connect } from "./commands/mcp/mcp-session.ts";
 import { component, now } from "./fleet-facts.ts";
 import { reviews } from "./reviews.ts";
@@ -126,6 +127,7 @@ test.each([
   const settings = {
     releases,
     preparations: new Preparations(),
+    remarks: new BoundedCache<readonly string[]>(1),
     namespaceOf: () => Promise.resolve("team-a"),
     anchorUid: undefined,
     kubernetesVersion: undefined,

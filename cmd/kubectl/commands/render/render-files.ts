@@ -4,6 +4,7 @@ import type { Manifest } from "../../../../api/kubernetes.ts";
 import { resourceFinder } from "../../../../api/resources.ts";
 import { Preparations } from "../../../../installation/desired.ts";
 import { defaultSpokeNamespace } from "../../../../installation/installation-namespace.ts";
+import { BoundedCache } from "../../../../render/release/releases.ts";
 import type { ActionInput } from "../../action.ts";
 import { namedReleases } from "../../compare/named-releases.ts";
 import { withSpec } from "../../compare/render-component.ts";
@@ -88,6 +89,7 @@ export async function renderSettings(
     environment:
       envFile === undefined ? {} : environmentOf(await file(envFile, "--env-file"), envFile),
     preparations: new Preparations(),
+    remarks: new BoundedCache(64),
     namespaceOf: namespaceOfBy(async () => mode),
     releases: namedReleases(input, signal),
     anchorUid,
