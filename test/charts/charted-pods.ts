@@ -141,8 +141,12 @@ export class ChartedPods {
     return join(this.#cluster.folder, "mounts", String(name));
   }
 
-  /** Writes what a ConfigMap or a Secret holds into a folder; false for other volumes. */
+  /** Writes what a ConfigMap or a Secret holds into a folder, and makes one for what is kept in memory; false for other volumes. */
   async #fill(volume: unknown, folder: string): Promise<boolean> {
+    if (valueAt(volume, "emptyDir", "medium") === "Memory") {
+      await mkdir(folder, { recursive: true });
+      return true;
+    }
     const map = valueAt(volume, "configMap", "name");
     const name = map ?? valueAt(volume, "secret", "secretName");
     if (typeof name !== "string") return false;
