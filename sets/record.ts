@@ -34,9 +34,11 @@ export function hasDeeds({ metadata }: Pick<FleetSet, "metadata">): boolean {
 /** The entries that the record of the revision that is rolled out lacks: deeds, approvals, and what somebody wrote by hand: pauses, skips and an abort. Pure. */
 export function newEntries(
   set: FleetSet,
-  { name, record = [], failed }: Pick<Revision, "name" | "record" | "failed">,
+  update: Pick<Revision, "name" | "record" | "failed" | "number" | "completedNumber">,
   now: number,
 ): readonly RecordEntry[] {
+  const { name, record = [], failed } = update;
+  const isComplete = update.completedNumber === update.number;
   const at = timestampOf(new Date(now));
   const stage = stageOf(set);
   const told = deedsOf(set)
@@ -50,7 +52,9 @@ export function newEntries(
   const pause = pauseChange(set, all);
   const byHand = [
     ...(pause === undefined ? [] : [pause]),
-    ...(failed ? [] : [...skipsByHand(set, name, all), ...abortByHand(set, name, all)]),
+    ...(failed ? [] : skipsByHand(set, name, all)),
+    // What is complete cannot be ended.
+    ...(failed || isComplete ? [] : abortByHand(set, name, all)),
   ];
   return [...told, ...approvals, ...byHand.map((entry) => ({ ...stage, ...entry, at }))];
 }

@@ -175,6 +175,13 @@ describe("the record of a revision", () => {
     expect(lines()[3]).toMatch(/^abort \| \w+$/);
   });
 
+  test("has no end of a rollout that is complete", () => {
+    const world = completeWorld();
+    world.annotate(steering.abort, `${updateOf(world)} too late`);
+    world.settle();
+    expect(told(world).filter((one) => one.startsWith("abort"))).toEqual([]);
+  });
+
   test("has many clusters that were skipped by hand as one entry, and none when it is full", () => {
     const world = completeWorld();
     world.edit(next);
