@@ -17,7 +17,7 @@ import {
 import { type Remark, type RemarksOptions, remarksOn } from "../../../render/remarks/remarks.ts";
 import { render } from "../../../render/render.ts";
 import type { RenderCheck, RenderFindings, Problem } from "../rule.ts";
-import { isHeavy } from "../shape.ts";
+import { countValues, isHeavy } from "../shape.ts";
 import { patchProblems, renderedProblems } from "./rendered-problems.ts";
 
 export interface ComponentProblemsOptions {
@@ -32,8 +32,9 @@ export interface ComponentProblemsOptions {
 // Larger specs render to larger results, which are not kept.
 const keptLength = 64 * 1024;
 
-// One value costs a rendering.
+// One value costs a rendering, which costs the more the larger the spec is.
 const maxTriedValues = 150;
+const affordable = 45_000;
 
 /** What the manifests of a component cannot change much: their objects are not known here. */
 const releaseRemarks = new Set<Remark["kind"]>(["config-key", "images"]);
@@ -92,7 +93,8 @@ async function remarksAbout(
   options: RemarksOptions,
 ): Promise<readonly Remark[]> {
   const isWhole = !bringsManifests(component);
-  const maxValues = isWhole ? maxTriedValues : 0;
+  const perValue = Math.max(1, countValues(component.spec ?? {}));
+  const maxValues = isWhole ? Math.min(maxTriedValues, Math.floor(affordable / perValue)) : 0;
   const found = await remarksOn(withPatchesOf(component, plain), { ...options, maxValues });
   return isWhole ? found : found.filter(({ kind }) => releaseRemarks.has(kind));
 }

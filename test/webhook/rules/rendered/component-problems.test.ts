@@ -222,7 +222,7 @@ test("G5 1,900 overrides of one workload are held against the release, and hold 
   expect(ruling.violations.map(({ rule }) => rule)).toEqual(["replicas"]);
   expect(ruling.warnings.slice(1)).toEqual([
     expect.stringContaining("no container of this name"),
-    expect.stringMatching(/^spec: 1751 more values were not tried for an effect; /),
+    expect.stringMatching(/^spec: \d+ more values were not tried for an effect; /),
   ]);
 });
 
