@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 
+import type { WatchEvent } from "../../../access/kube/kube-client.ts";
 import { conditionOf } from "../../../api/conditions.ts";
 import { revisionAnnotations, steering } from "../../../api/fleet-set.ts";
 import { recordOf } from "../../../sets/record-entry.ts";
@@ -207,7 +208,8 @@ test("what a user did goes from the set into the record of the revision, with an
   const [first] = hub.revisions();
   const skipped = { [steering.skipClusters]: `${first?.metadata.name} fleet/a` };
   hub.annotate(key, steering.skipClusters, skipped[steering.skipClusters]);
-  const deed = { at: "2026-01-01T00:00:00Z", user: "alice", reason: "broken disk" };
+  const told = { at: "2026-01-01T00:00:00Z", user: "alice", reason: "broken disk" };
+  const deed = { ...told, subject: "cluster fleet/a" };
   hub.annotate(key, `${steering.did}skip`, JSON.stringify(deed));
   await hub.look(key);
   expect(hub.set(key).metadata.annotations).not.toHaveProperty([`${steering.did}skip`]);
@@ -269,8 +271,14 @@ test("an abort outlives a hub that does not take the mark of the revision", asyn
   await hub.look(key);
   hub.annotate(key, steering.abort, `${revision} wrong registry`);
   const error = apiError(500, "InternalError");
-  hub.faults.push({ verb: "patch", name: revision, error });
+  // The hub takes the abort into the record, and not the mark after it.
+  const breaks = (event: WatchEvent): void => {
+    if (event.type !== "MODIFIED" || event.object.metadata.name !== revision) return;
+    hub.faults.push({ verb: "patch", name: revision, error });
+  };
+  hub.watchers.add(breaks);
   await expect(hub.look(key)).rejects.toBe(error);
+  hub.watchers.delete(breaks);
   // The approval goes first: it must not count when the revision is tried again.
   expect(hub.set(key).metadata.annotations).toEqual({
     [steering.abort]: `${revision} wrong registry`,
