@@ -96,6 +96,7 @@ export interface Rendering {
   readonly document: {
     readonly items: readonly unknown[];
     readonly errors?: readonly ReportError[];
+    readonly complete?: boolean;
   };
   /** Lines in front of the table. */
   readonly heading?: string;
@@ -111,9 +112,13 @@ export interface Rendering {
   readonly notes: readonly string[];
 }
 
-/** Prints a report: data on standard output, and notes on standard error except for documents. Throws UsageError. */
-export async function print(rendering: Rendering, flags: Flags, terminal: Terminal): Promise<void> {
+/**
+ * Prints a report: data on standard output, and notes on standard error except for documents. What the command has met of a wrong form is named in both. Throws
+ * UsageError.
+ */
+export async function print(given: Rendering, flags: Flags, terminal: Terminal): Promise<void> {
   const { stdout, stderr, env } = terminal;
+  const rendering = withMalformed(given, flags);
   const symbols = wantsAscii(env) ? inAscii : (text: string) => text;
   const text = await textOf(rendering, flags, terminal);
   const isSilent = flags.quiet || isDocument(flags);
@@ -125,6 +130,22 @@ export async function print(rendering: Rendering, flags: Flags, terminal: Termin
   const output = isExact ? documentOutput(terminal) : stdout;
   if (text !== "") output.write(isDocument(flags) ? text : symbols(text));
   write(rendering.notes);
+}
+
+function withMalformed(rendering: Rendering, { malformed }: Flags): Rendering {
+  const { document, notes } = rendering;
+  const errors = malformed?.errors ?? [];
+  malformed?.untold();
+  if (errors.length === 0) return rendering;
+  // gather writes them into the bundle, too.
+  const known = new Set(document.errors?.map(({ message }) => message));
+  const others = errors.filter(({ message }) => !known.has(message));
+  const all = [...(document.errors ?? []), ...others];
+  return {
+    ...rendering,
+    document: { ...document, errors: all, complete: false },
+    notes: [...others.map(({ message }) => `error: ${plainText(message)}`), ...notes],
+  };
 }
 
 async function textOf(rendering: Rendering, flags: Flags, terminal: Terminal): Promise<string> {

@@ -10,6 +10,7 @@ import {
   hubOverrides,
   type RawHubFlags,
 } from "./hub/hub-flags.ts";
+import type { MalformedObjects } from "./hub/malformed-objects.ts";
 import { parseDurationMs, parseTimeoutMs } from "./output/duration.ts";
 import { type ExtraFormat, type OutputFormat, outputOf } from "./output/output-format.ts";
 import type { ColourMode } from "./output/terminal.ts";
@@ -98,6 +99,8 @@ export interface Flags {
   readonly given: GivenFlags;
   /** Path of a bundle to read instead of the fleet. */
   readonly bundle: string | undefined;
+  /** What the command has met that has not the form of its kind. */
+  readonly malformed?: MalformedObjects;
   /** The fleet of the bundle, after it was read. */
   readonly recorded?: RecordedFleet;
 }

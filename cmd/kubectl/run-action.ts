@@ -2,8 +2,10 @@ import { CommanderError } from "commander";
 
 import { withTimeout } from "../../access/time/deadline.ts";
 import { systemClock } from "../../access/time/system-clock.ts";
+import { plainText } from "../../api/foreign-text.ts";
 import type { ActionInput, CommandEntry } from "./action.ts";
 import { type ExitCode, exitCodes } from "./errors.ts";
+import { MalformedObjects } from "./hub/malformed-objects.ts";
 import type { Terminal } from "./output/terminal.ts";
 
 /** A command with its flags, which were parsed and checked. */
@@ -16,7 +18,23 @@ export interface Chosen {
 export async function runAction({ entry, input }: Chosen, signal: AbortSignal): Promise<number> {
   const deadline = deadlineOf({ entry, input }, signal);
   const action = await entry.load();
-  return await action(await onFleet({ entry, input }, deadline, signal), deadline);
+  const malformed = new MalformedObjects();
+  const asked = { ...input, flags: { ...input.flags, malformed } };
+  const exitCode = await action(await onFleet({ entry, input: asked }, deadline, signal), deadline);
+  tellUntold(malformed, asked);
+  const isIncomplete = malformed.errors.length > 0 && !neverFails(input);
+  return exitCode === exitCodes.fine && isIncomplete ? exitCodes.incomplete : exitCode;
+}
+
+/** Names what the command has left out and its output has not named. */
+function tellUntold(malformed: MalformedObjects, { flags, terminal }: Chosen["input"]): void {
+  const errors = malformed.untold();
+  if (flags.quiet) return;
+  for (const { message } of errors) terminal.stderr.write(`error: ${plainText(message)}\n`);
+}
+
+function neverFails({ options }: Chosen["input"]): boolean {
+  return "failOn" in options && options.failOn === "never";
 }
 
 /** The input of a command, with the bundle read when it works on one. The time for the whole command counts for that, too. */

@@ -3,15 +3,16 @@ import { join, posix, relative, sep } from "node:path";
 import { promisify } from "node:util";
 import { gunzip } from "node:zlib";
 
+import { answerLimits } from "../../../access/answer-limits.ts";
+import { JsonShape } from "../../../access/json.ts";
 import { pause } from "../../../access/time/clock.ts";
 import { abortable } from "../../../access/time/deadline.ts";
 import { systemClock } from "../../../access/time/system-clock.ts";
-import { areRecords, isRecord, jsonOf } from "../../../api/fields.ts";
+import { jsonOf } from "../../../api/fields.ts";
 import { messageOf, UsageError } from "../errors.ts";
-import { reportApiVersion } from "../output/report.ts";
-import { itemsAt, stringAt } from "../selection/fields.ts";
+import { stringAt } from "../selection/fields.ts";
+import { indexOf } from "./bundle-index.ts";
 import {
-  type Bundle,
   type BundledCluster,
   checkFile,
   diagnosisFile,
@@ -20,8 +21,9 @@ import {
   logsFile,
   type RecordedCluster,
   type RecordedFleet,
-  type RecordedTable,
 } from "./bundle.ts";
+import { notWritten } from "./document-check.ts";
+import { tableChecker } from "./table-check.ts";
 import { type ArchiveFile, unpackTar } from "./tar.ts";
 
 // A bundle comes from somebody else: a small archive must not fill the memory.
@@ -57,37 +59,53 @@ async function checkTime(signal: AbortSignal): Promise<void> {
   signal.throwIfAborted();
 }
 
-/** Parses the files of a bundle. `path`: its name in messages. Throws UsageError for files of something else. */
+/** Parses the files of a bundle. `path`: its name in messages. Throws UsageError for files of something else, and for a file that is not what gather writes. */
 export function recordedFleet(path: string, files: readonly ArchiveFile[]): RecordedFleet {
-  const index = files.find((file) => posix.basename(file.path) === indexFile);
-  const root = index === undefined ? "" : posix.dirname(index.path);
+  const found = files.find((file) => posix.basename(file.path) === indexFile);
+  const root = found === undefined ? "" : posix.dirname(found.path);
   const texts = new Map(files.map((file) => [posix.relative(root, file.path), file.text]));
-  const bundle = parseDocument(path, texts.get(indexFile));
-  if (!isBundle(bundle)) throw noBundle(path);
+  const documents = new Map(
+    documentFiles.flatMap((file) => {
+      const text = texts.get(file);
+      return text === undefined ? [] : [[file, parseDocument(text, { path, file })] as const];
+    }),
+  );
+  if (stringAt(documents.get(indexFile), "kind") !== "Bundle") throw noBundle(path);
+  const index = indexOf({ path, documents });
+  const recordedAt = new Date(index.generatedAt);
+  if (Number.isNaN(recordedAt.getTime())) {
+    throw wrongFile({ path, file: indexFile }, "/generatedAt must be a time");
+  }
   const byFolder = Map.groupBy(texts, ([name]) => posix.dirname(name));
-  const clusters = bundle.items.map((item) => clusterOf(item, { path, byFolder }));
+  const check = tableChecker();
+  const clusters = index.items.map((item) => clusterOf(item, { path, byFolder, check }));
   const [hub, ...spokes] = clusters;
   if (hub === undefined) throw noBundle(path);
   return {
     path,
-    recordedAt: new Date(bundle.generatedAt),
-    namespace: bundle.summary.namespace,
-    isWhole: bundle.summary.whole ?? false,
+    recordedAt,
+    namespace: index.summary.namespace,
+    isWhole: index.summary.whole ?? false,
     hub,
     spokes,
-    errors: itemsAt(bundle, "errors").filter(isError),
-    documents: new Map(
-      documentFiles.flatMap((file) =>
-        texts.has(file) ? [[file, parseDocument(path, texts.get(file))] as const] : [],
-      ),
-    ),
+    errors: index.errors ?? [],
+    documents,
   };
 }
 
 type FilesByFolder = ReadonlyMap<string, readonly (readonly [path: string, text: string])[]>;
 
 const again = ["kubectl knfleet gather -o fleet.tgz"];
-const documentFiles = [diagnosisFile, logsFile, checkFile, diffFile];
+const documentFiles = [indexFile, diagnosisFile, logsFile, checkFile, diffFile];
+
+// As deep as an answer of an API server may be.
+const limits = { depth: answerLimits.list.depth, values: Number.POSITIVE_INFINITY };
+
+interface BundleFile {
+  /** Path of the bundle. */
+  readonly path: string;
+  readonly file: string;
+}
 
 async function readFilesAt(path: string, signal: AbortSignal): Promise<readonly ArchiveFile[]> {
   if ((await stat(path)).isDirectory()) return abortable(readFilesBelow(path), signal);
@@ -103,6 +121,9 @@ async function readFilesBelow(folder: string): Promise<readonly ArchiveFile[]> {
   const names = entries
     .filter((entry) => entry.isFile())
     .map(({ parentPath, name }) => join(parentPath, name));
+  const sizes = await Promise.all(names.map(async (name) => (await stat(name)).size));
+  const bytes = sizes.reduce((sum, size) => sum + size, 0);
+  if (bytes > maxBytes) throw new Error(`its files have ${bytes} bytes, and ${maxBytes} may be`);
   return Promise.all(
     names.map(async (name) => ({
       path: relative(folder, name).split(sep).join("/"),
@@ -111,9 +132,12 @@ async function readFilesBelow(folder: string): Promise<readonly ArchiveFile[]> {
   );
 }
 
-function parseDocument(path: string, text: string | undefined): unknown {
-  const document = jsonOf(text ?? "");
-  if (document === undefined) throw noBundle(path);
+function parseDocument(text: string, { path, file }: BundleFile): unknown {
+  if (new JsonShape(limits).take(Buffer.from(text)) === "depth") {
+    throw wrongFile({ path, file }, `it has more than ${limits.depth} levels`);
+  }
+  const document = jsonOf(text);
+  if (document === undefined) throw wrongFile({ path, file }, "it is no JSON");
   return document;
 }
 
@@ -121,77 +145,21 @@ function noBundle(path: string): UsageError {
   return new UsageError(`${path} is no bundle of kubectl knfleet gather`, again);
 }
 
-function isBundle(value: unknown): value is Bundle {
-  if (!isRecord(value) || value["kind"] !== "Bundle" || value["apiVersion"] !== reportApiVersion) {
-    return false;
-  }
-  const { items, summary, generatedAt } = value;
-  if (!Array.isArray(items) || !isRecord(summary)) return false;
-  const isTime = typeof generatedAt === "string" && !Number.isNaN(Date.parse(generatedAt));
-  return isTime && typeof summary["namespace"] === "string" && items.every(isCluster);
+function wrongFile({ path, file }: BundleFile, wrong: string): UsageError {
+  return new UsageError(`${file} of the bundle ${path} ${notWritten(wrong)}`, again);
 }
 
-const clusterTexts = ["cluster", "server", "provider", "kubernetesVersion"];
-
-function isCluster(value: unknown): value is BundledCluster {
-  if (!isRecord(value) || typeof value["folder"] !== "string") return false;
-  const texts = clusterTexts.map((field) => value[field]);
-  const { unread } = value;
-  return (
-    texts.every((text) => text === null || typeof text === "string") &&
-    (unread === null || isReason(unread))
-  );
+interface ClusterDeps {
+  readonly path: string;
+  readonly byFolder: FilesByFolder;
+  readonly check: ReturnType<typeof tableChecker>;
 }
 
-function isError(value: unknown): value is RecordedFleet["errors"][number] {
-  return /^\w+$/.test(stringAt(value, "reason") ?? "") && stringAt(value, "message") !== null;
-}
-
-function isReason(value: unknown): boolean {
-  return ["state", "reason", "message"].every((field) => stringAt(value, field) !== null);
-}
-
-function clusterOf(
-  item: BundledCluster,
-  { path, byFolder }: { readonly path: string; readonly byFolder: FilesByFolder },
-): RecordedCluster {
-  const tables = (byFolder.get(item.folder) ?? []).map(([name, text]) => {
-    const table = parseDocument(path, text);
-    if (isTable(table)) return table;
-    throw new UsageError(`${name} of the bundle ${path} is not what gather writes`, again);
+function clusterOf(item: BundledCluster, { path, byFolder, check }: ClusterDeps): RecordedCluster {
+  const tables = (byFolder.get(item.folder) ?? []).map(([file, text]) => {
+    const checked = check(parseDocument(text, { path, file }));
+    if ("table" in checked) return checked.table;
+    throw wrongFile({ path, file }, checked.wrong);
   });
   return { ...item, tables };
-}
-
-function isTable(value: unknown): value is RecordedTable {
-  if (!isRecord(value)) return false;
-  const { kind, rows, columns, unread } = value;
-  const isKind = ["apiVersion", "kind", "plural"].every((field) => stringAt(kind, field) !== null);
-  if (!isRecord(kind) || !isKind || !isWords(kind["words"]) || !isWords(kind["categories"])) {
-    return false;
-  }
-  return areRecords(columns) && areRecords(unread) && areRecords(rows) && rows.every(isRow);
-}
-
-function isWords(value: unknown): boolean {
-  return Array.isArray(value) && value.every((word) => typeof word === "string");
-}
-
-function isRow({ object, cells }: Readonly<Record<string, unknown>>): boolean {
-  return isRecord(object) && isMetadata(object["metadata"]) && Array.isArray(cells);
-}
-
-const metadataTexts = "name namespace uid resourceVersion creationTimestamp deletionTimestamp";
-
-/** Whether metadata have the form that every API server gives them. */
-function isMetadata(metadata: unknown): boolean {
-  if (!isRecord(metadata)) return false;
-  const texts = metadataTexts.split(" ").map((field) => metadata[field]);
-  const maps = ["labels", "annotations"].map((field) => metadata[field] ?? {});
-  return (
-    texts.every((text) => text === undefined || text === null || typeof text === "string") &&
-    maps.every((map) => isRecord(map) && isWords(Object.values(map))) &&
-    areRecords(metadata["ownerReferences"] ?? []) &&
-    isWords(metadata["finalizers"] ?? [])
-  );
 }

@@ -11,12 +11,13 @@ import type {
 import type { ClusterProfile } from "../../../api/cluster-profile.ts";
 import { groupOf, type KubeObject } from "../../../api/kubernetes.ts";
 import type { ServedKind } from "../commands/get/object-table.ts";
+import type { LogList } from "../commands/logs/read-logs.ts";
 import { UsageError } from "../errors.ts";
 import { ownReasons } from "../output/own-reasons.ts";
 import type { ClusterAccess, SpokeAccess } from "../spokes/cluster-access.ts";
 import { UnreadError } from "../spokes/spoke-reading.ts";
 import type { RecordedCluster, RecordedFleet, RecordedTable } from "./bundle.ts";
-import { recordedLines } from "./recorded-logs.ts";
+import { logsOf, recordedLines } from "./recorded-logs.ts";
 import { discoveryOf, recordedRows, tableAnswer, type ObjectFilter } from "./recorded-rows.ts";
 
 /**
@@ -135,8 +136,10 @@ function absent(request: string): ApiError {
 
 /** The access to a recorded fleet. A cluster that could not be read stays unread, for the same reason. */
 export function recordedAccess(fleet: RecordedFleet): ClusterAccess {
+  // Checked once, and only for who reads logs.
+  let logs: LogList | undefined;
   const clientOf = (cluster: RecordedCluster): KubeClient =>
-    recordedClient(cluster, (ref) => recordedLines(fleet, cluster, ref));
+    recordedClient(cluster, (ref) => recordedLines((logs ??= logsOf(fleet)), cluster, ref));
   const reach = (profile: ClusterProfile): Promise<SpokeAccess> => {
     const id = `${profile.metadata.namespace}/${profile.metadata.name}`;
     const cluster = fleet.spokes.find((one) => one.cluster === id);

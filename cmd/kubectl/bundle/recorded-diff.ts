@@ -1,8 +1,7 @@
-import type { Component } from "../../../api/component.ts";
-import { isRecord } from "../../../api/fields.ts";
 import { foreignText } from "../../../api/foreign-text.ts";
 import { describe } from "../../../api/kubernetes.ts";
 import { isReason, reasons } from "../../../api/reasons.ts";
+import diffSchema from "../../../docs/schemas/v1/DiffList.json" with { type: "json" };
 import { type ActionInput, selectionOf } from "../action.ts";
 import {
   type Diff,
@@ -15,11 +14,12 @@ import {
 } from "../commands/diff/diff-list.ts";
 import { UsageError } from "../errors.ts";
 import { selectInstallations } from "../hub/installations.ts";
+import { malformedOf } from "../hub/malformed-objects.ts";
 import { stampAt, withCodes } from "../output/report.ts";
-import { stringAt } from "../selection/fields.ts";
 import { clusterIdOf } from "../spokes/read-clusters.ts";
 import { documentOf } from "./bundle-document.ts";
 import { diffFile, notCompared, type RecordedFleet } from "./bundle.ts";
+import { firstWrong, notWritten, schemaOf } from "./document-check.ts";
 import { recordedAccess } from "./recorded-client.ts";
 
 type OfInstallation<Part> = Omit<Part, "component"> & Pick<DiffItem, "installation">;
@@ -45,11 +45,10 @@ export async function recordedDiff(
   signal: AbortSignal,
 ): Promise<Diff> {
   const { recorded } = flags;
-  const report = recorded && documentOf(recorded, diffFile);
-  if (recorded === undefined || report === undefined || !hasBlocks(report)) {
-    throw withoutDiff(recorded);
-  }
-  const access = recordedAccess(recorded);
+  const list = recorded && documentOf(recorded, diffFile);
+  const report = list && withBlocks(list, recorded.path);
+  if (recorded === undefined || report === undefined) throw withoutDiff(recorded);
+  const access = { ...recordedAccess(recorded), ...malformedOf(flags) };
   const selection = selectionOf(args, flags, access);
   const { components, missing } = await selectInstallations(access, selection, signal);
   const names = new Map(components.map((one) => [describe(installationOf(one)), one]));
@@ -97,40 +96,76 @@ function withoutDiff(recorded: RecordedFleet | undefined): UsageError {
   ]);
 }
 
-/** Whether a diff has both sides of its objects, which the document of `diff` has not. */
-function hasBlocks(list: DiffList): list is RecordedDiff {
-  const blocks = "blocks" in list ? list.blocks : undefined;
-  const failures = "failures" in list ? list.failures : undefined;
-  return (
-    Array.isArray(blocks) &&
-    blocks.every(isBlock) &&
-    Array.isArray(failures) &&
-    failures.every(isFailure)
-  );
+/** A diff with both sides of its objects, which the document of `diff` has not. Throws UsageError for sides of another form. */
+function withBlocks(list: DiffList, path: string): RecordedDiff | undefined {
+  if (!("blocks" in list)) return undefined;
+  const hasBlocks = schemaOf<RecordedDiff>(blocksSchema);
+  if (hasBlocks(list)) return list;
+  const why = notWritten(firstWrong(hasBlocks.errors));
+  throw new UsageError(`${diffFile} of the bundle ${path} ${why}`, [again]);
 }
 
-function isFailure(value: unknown): boolean {
-  return (
-    isRecord(value) &&
-    isRecord(value["installation"]) &&
-    ["reason", "message"].every((field) => stringAt(value, "error", field) !== null)
-  );
-}
+const text = { type: "string" };
+const manifest = {
+  type: "object",
+  required: ["apiVersion", "kind", "metadata"],
+  properties: {
+    apiVersion: text,
+    kind: text,
+    metadata: { type: "object", required: ["name"], properties: { name: text, namespace: text } },
+  },
+};
 
-function isBlock(value: unknown): boolean {
-  if (!isRecord(value) || !isRecord(value["installation"])) return false;
-  const { changes, compared } = value;
-  return typeof compared === "number" && Array.isArray(changes) && changes.every(isChange);
-}
+const { installation, change } = diffSchema.properties.items.items.properties;
 
-function isChange(value: unknown): boolean {
-  if (!isRecord(value) || stringAt(value, "change") === null) return false;
-  const { key, live, wanted, managers } = value;
-  const sides = [live, wanted].filter((side) => side !== undefined);
-  const isKeyed = ["apiVersion", "kind", "name"].every((field) => stringAt(key, field) !== null);
-  return isKeyed && Array.isArray(managers) && sides.every(isManifest);
-}
-
-function isManifest(value: unknown): boolean {
-  return isRecord(value) && isRecord(value["metadata"]) && stringAt(value, "kind") !== null;
-}
+const blocksSchema = {
+  required: ["blocks", "failures"],
+  properties: {
+    failures: {
+      type: "array",
+      items: {
+        type: "object",
+        required: ["installation", "error"],
+        properties: {
+          installation,
+          error: {
+            type: "object",
+            required: ["reason", "message"],
+            properties: { reason: text, message: text },
+          },
+        },
+      },
+    },
+    blocks: {
+      type: "array",
+      items: {
+        type: "object",
+        required: ["installation", "compared", "changes"],
+        properties: {
+          installation,
+          compared: { type: "integer" },
+          changes: {
+            type: "array",
+            items: {
+              type: "object",
+              required: ["change", "key", "managers", "message"],
+              properties: {
+                change,
+                key: {
+                  type: "object",
+                  required: ["apiVersion", "kind", "name"],
+                  properties: { apiVersion: text, kind: text, name: text, namespace: text },
+                },
+                managers: { type: "array", items: text },
+                message: { type: ["string", "null"] },
+                pods: { type: ["integer", "null"] },
+                live: manifest,
+                wanted: manifest,
+              },
+            },
+          },
+        },
+      },
+    },
+  },
+};

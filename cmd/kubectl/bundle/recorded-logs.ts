@@ -1,36 +1,25 @@
 import type { LogRef } from "../../../access/kube/kube-client.ts";
-import { isRecord } from "../../../api/fields.ts";
-import type { LogItem } from "../commands/logs/log-line.ts";
 import type { LogList } from "../commands/logs/read-logs.ts";
 import { UsageError } from "../errors.ts";
-import { reportApiVersion } from "../output/report.ts";
-import { itemsAt, stringAt } from "../selection/fields.ts";
 import { UnreadError } from "../spokes/spoke-reading.ts";
+import { documentOf } from "./bundle-document.ts";
 import { logsFile, type RecordedCluster, type RecordedFleet } from "./bundle.ts";
 
-/** The logs of a bundle. Throws UsageError for a bundle without logs. */
-export function logsOf({ path, documents }: RecordedFleet): LogList {
-  const list = documents.get(logsFile);
-  if (isLogList(list)) return list;
-  throw new UsageError(`The bundle ${path} holds no logs`, [
+/** The logs of a bundle. Throws UsageError for a bundle without logs, and for logs that are not what gather writes. */
+export function logsOf(fleet: RecordedFleet): LogList {
+  const list = documentOf(fleet, logsFile);
+  if (list !== undefined) return list;
+  throw new UsageError(`The bundle ${fleet.path} holds no logs`, [
     "kubectl knfleet gather --tail 500 -o fleet.tgz",
   ]);
 }
 
-/** Whether a bundle has logs. */
-export function hasLogs({ documents }: RecordedFleet): boolean {
-  return isLogList(documents.get(logsFile));
-}
-
-/**
- * The lines of one container as its API server sent them. Throws UsageError for a bundle without logs, and UnreadError for logs that could not be read.
- */
+/** The lines of one container as its API server sent them. Throws UnreadError for logs that could not be read. */
 export function recordedLines(
-  fleet: RecordedFleet,
+  { items, errors }: LogList,
   { cluster }: Pick<RecordedCluster, "cluster">,
   ref: LogRef,
 ): readonly string[] {
-  const { items, errors } = logsOf(fleet);
   const { namespace, pod, container, sinceTime, tailLines } = ref;
   const here = errors.filter((error) => error.cluster === cluster);
   const prefix = `${namespace}/${pod} ${container}: `;
@@ -57,22 +46,4 @@ export function recordedLines(
     .filter(({ time }) => time === null || Date.parse(time) >= since)
     .map(({ time, line }) => (time === null ? line : `${time} ${line}`));
   return tailLines === undefined ? lines : lines.slice(Math.max(0, lines.length - tailLines));
-}
-
-function isLogList(value: unknown): value is LogList {
-  if (!isRecord(value) || value["kind"] !== "LogList" || value["apiVersion"] !== reportApiVersion) {
-    return false;
-  }
-  const { items, errors } = value;
-  const isRead = Array.isArray(items) && Array.isArray(errors);
-  return isRead && items.every(isLine) && itemsAt(value, "errors").every(isError);
-}
-
-function isLine(value: unknown): value is LogItem {
-  const fields = ["namespace", "pod", "container", "line"];
-  return isRecord(value) && fields.every((field) => typeof value[field] === "string");
-}
-
-function isError(value: unknown): boolean {
-  return stringAt(value, "reason") !== null && stringAt(value, "message") !== null;
 }

@@ -5,6 +5,7 @@ import type { Manifest } from "../../../api/kubernetes.ts";
 import type { Desired } from "../../../installation/desired.ts";
 import { versionRefusal } from "../../../render/release/version.ts";
 import { render } from "../../../render/render.ts";
+import { misfitOfSpec } from "../hub/spec-form.ts";
 import { mapLimited } from "../spokes/read-clusters.ts";
 import type { RenderSettings } from "./render-component.ts";
 
@@ -29,9 +30,11 @@ export async function fetchSources(
   components: readonly Component[],
   settings: RenderSettings,
 ): Promise<void> {
-  const possible = components.filter((one) => versionRefusal(one) === undefined);
+  const possible = components.filter(
+    (one) => (misfitOfSpec(one) ?? versionRefusal(one)) === undefined,
+  );
   if (possible.length > 0) await settings.releases();
-  const withManifests = components.filter(
+  const withManifests = possible.filter(
     ({ spec }) => (spec?.manifests ?? spec?.additionalManifests) !== undefined,
   );
   await mapLimited(withManifests, atOnce, (component) => comparableOf(component, settings));
@@ -50,7 +53,7 @@ export async function comparableOf(
   { kubernetesVersion, namespace: known }: ClusterCircumstances = {},
 ): Promise<Comparable | FleetError> {
   const { preparations, environment, manifestText } = settings;
-  const refusal = versionRefusal(component);
+  const refusal = misfitOfSpec(component) ?? versionRefusal(component);
   if (refusal !== undefined) return refusal;
   const releases = await settings.releases();
   const namespace = known ?? (await settings.namespaceOf(component));

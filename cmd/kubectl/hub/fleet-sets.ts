@@ -1,8 +1,7 @@
 import { ifServed } from "../../../access/kube/api-error.ts";
 import { withTimeout } from "../../../access/time/deadline.ts";
 import { systemClock } from "../../../access/time/system-clock.ts";
-import { areConditions } from "../../../api/conditions.ts";
-import { areRecords, isRecord } from "../../../api/fields.ts";
+import { isRecord } from "../../../api/fields.ts";
 import {
   type FleetSet,
   fleetSetApiVersion,
@@ -16,8 +15,11 @@ import { installSets } from "../output/steps.ts";
 import type { FleetSetRef } from "../selection/set-ref.ts";
 import type { ClusterAccess } from "../spokes/cluster-access.ts";
 import { NotServedError } from "./installations.ts";
+import { misfitOfSet } from "./set-form.ts";
 
-type HubAccess = Pick<ClusterAccess, "hub" | "hubTimeoutMs">;
+type HubAccess = Pick<ClusterAccess, "hub" | "hubTimeoutMs" | "malformed">;
+
+type PlacedSetRef = FleetSetRef & { readonly namespace: string };
 
 /** Which sets of the hub. */
 export interface SetSelection {
@@ -25,6 +27,8 @@ export interface SetSelection {
   /** Absent: all namespaces. */
   readonly namespace?: string;
   readonly labelSelector?: string;
+  /** The sets that are asked for; of others it is not said that they have another form. Absent or empty: all. */
+  readonly names?: readonly FleetSetRef[];
 }
 
 /**
@@ -33,7 +37,7 @@ export interface SetSelection {
  */
 export async function readSet(
   { hub, hubTimeoutMs }: HubAccess,
-  { kind, namespace, name }: FleetSetRef & { readonly namespace: string },
+  { kind, namespace, name }: PlacedSetRef,
   signal: AbortSignal,
 ): Promise<FleetSet | undefined> {
   const deadline = withTimeout(systemClock, hubTimeoutMs, signal);
@@ -41,10 +45,8 @@ export async function readSet(
   const found = await hub.get({ resource, namespace, name }, {}, deadline);
   if (found !== undefined) {
     const set = fleetSetOf(found, kind);
-    if (set !== undefined) return set;
-    throw new UsageError(`${kind} ${namespace}/${name} has not the form of a set`, [
-      `kubectl get ${fleetSetKinds[kind].plural}.knfleet.dev ${name} -n ${namespace} -o yaml`,
-    ]);
+    if (typeof set !== "string") return set;
+    throw notOfForm({ kind, namespace, name, why: set });
   }
   // A kind that is not served has no objects either.
   const selection = { kinds: [kind], namespace };
@@ -53,19 +55,46 @@ export async function readSet(
 }
 
 /**
- * The selected sets by kind, namespace and name; a kind that the hub does not serve has none. An object that has not the form of a set is none, so that it hides no
- * set: `check` names it. Throws what KubeClient throws.
+ * The selected sets by kind, namespace and name; a kind that the hub does not serve has none. An object that has not the form of a set goes to `access.malformed`;
+ * without that, and when it was asked for by name, UsageError is thrown. Throws what KubeClient throws.
  */
 export async function listSets(
   access: HubAccess,
   selection: SetSelection,
   signal: AbortSignal,
 ): Promise<readonly FleetSet[]> {
-  return (await servedSets(access, selection, signal))?.sets ?? [];
+  const { sets = [], malformed = [] } = (await servedSets(access, selection, signal)) ?? {};
+  const { names = [] } = selection;
+  const isAsked = (set: MalformedSet): boolean =>
+    names.length === 0 || names.some(({ kind, name }) => kind === set.kind && name === set.name);
+  for (const set of malformed.filter(isAsked)) {
+    if (access.malformed === undefined || names.length > 0) throw notOfForm(set);
+    access.malformed.add(malformedSet(set));
+  }
+  for (const { metadata } of sets) access.malformed?.mended(metadata.uid);
+  return sets;
+}
+
+const formOfSet = "the form of a set";
+
+/** The same, as MalformedObjects takes it. */
+export function malformedSet({ kind, namespace, name, uid, why }: MalformedSet) {
+  return { kind, metadata: { namespace, name, uid }, form: formOfSet, why };
+}
+
+function notOfForm({
+  kind,
+  namespace,
+  name,
+  why,
+}: PlacedSetRef & Pick<MalformedSet, "why">): UsageError {
+  return new UsageError(`${kind} ${namespace}/${name} has not ${formOfSet}: ${why}`, [
+    `kubectl get ${fleetSetKinds[kind].plural}.knfleet.dev ${name} -n ${namespace} -o yaml`,
+  ]);
 }
 
 /** An object of a kind of set that has not the form of a set. */
-export type MalformedSet = FleetSetRef & { readonly namespace: string };
+export type MalformedSet = PlacedSetRef & { readonly uid: string; readonly why: string };
 
 /** What a hub has under the kinds of sets. */
 export interface ServedSets {
@@ -102,10 +131,10 @@ async function listKind(
   if (list === undefined) return undefined;
   const read = list.items.map((item) => ({ item, set: fleetSetOf(item, kind) }));
   return {
-    sets: read.flatMap(({ set }) => set ?? []),
+    sets: read.flatMap(({ set }) => (typeof set === "string" ? [] : set)),
     malformed: read.flatMap(({ item: { metadata }, set }) => {
-      const { namespace: place = "", name } = metadata;
-      return set === undefined ? [{ kind, namespace: place, name }] : [];
+      const { namespace: place = "", name, uid } = metadata;
+      return typeof set === "string" ? [{ kind, namespace: place, name, uid, why: set }] : [];
     }),
   };
 }
@@ -115,32 +144,16 @@ function notServed(kinds: readonly FleetSetKind[]): NotServedError {
   return new NotServedError(`The server doesn't have a resource type ${types}`, installSets);
 }
 
-/** An object of a kind of set as a set. Undefined for one of a form that no set has, which only another CRD than ours lets in. */
-function fleetSetOf(item: KubeObject, kind: FleetSetKind): FleetSet | undefined {
+/** An object of a kind of set as a set. For one of a form that no set has, which only another CRD than ours lets in: what is wrong with it. */
+function fleetSetOf(item: KubeObject, kind: FleetSetKind): FleetSet | string {
   // Items of a list carry neither apiVersion nor kind.
   const object = { ...item, apiVersion: fleetSetApiVersion, kind };
-  return isFleetSet(object) ? object : undefined;
+  if (!isFleetSet(object)) return "spec or status is not an object";
+  return misfitOfSet(object) ?? object;
 }
 
-/** The parts that commands go into. The schema of the CRD has checked the rest. */
+/** Whether an object has the parts of which the schemas say more. */
 function isFleetSet(object: KubeObject): object is FleetSet {
   const { spec, status = {}, metadata } = object;
-  if (metadata.namespace === undefined || !isRecord(spec) || !isRecord(status)) return false;
-  const { clusters, template, rollout = {} } = spec;
-  return (
-    isStatus(status) &&
-    isRecord(clusters) &&
-    isRecord(template) &&
-    isRecord(rollout) &&
-    areRecords(rollout["stages"] ?? [])
-  );
-}
-
-function isStatus(status: Readonly<Record<string, unknown>>): boolean {
-  const lists = [status["stages"], status["notable"]];
-  return (
-    areConditions(status["conditions"] ?? []) &&
-    isRecord(status["rollout"] ?? {}) &&
-    lists.every((list) => areRecords(list ?? []))
-  );
+  return metadata.namespace !== undefined && isRecord(spec) && isRecord(status);
 }

@@ -9,7 +9,7 @@ import { knownResource } from "../../../api/resources.ts";
 import { type ReportError, troubleOf } from "../output/report.ts";
 import type { Selection } from "../selection/selection.ts";
 import type { ClusterAccess } from "../spokes/cluster-access.ts";
-import { inTrouble, listInstallations } from "./installations.ts";
+import { type HubReading, inTrouble, listInstallations } from "./installations.ts";
 
 /** Waits for changes on the hub. */
 export interface Changes extends Disposable {
@@ -84,7 +84,7 @@ const paceMs = 2_000;
 export const partingMs = 30_000;
 
 interface Following {
-  readonly access: Pick<ClusterAccess, "hub" | "hubTimeoutMs">;
+  readonly access: HubReading;
   readonly selection: Selection;
   /** Called with the selected components, and with those that were selected until half a minute ago. */
   readonly onComponents: (components: readonly Component[]) => void;
@@ -109,6 +109,7 @@ export async function followComponents(
       const atMs = performance.now();
       for (const component of listed) seen.set(component.metadata.uid, { component, atMs });
       for (const [uid, one] of seen) if (atMs - one.atMs > partingMs) seen.delete(uid);
+      for (const error of access.malformed?.untold() ?? []) onTrouble(error);
       onComponents([...seen.values()].map(({ component }) => component));
     } catch (error) {
       if (isAborted(signal)) return;

@@ -22,6 +22,7 @@ import { installCrds, words } from "../output/steps.ts";
 import { stringAt } from "../selection/fields.ts";
 import { isSelected, missingNames, type Selection } from "../selection/selection.ts";
 import type { ClusterAccess } from "../spokes/cluster-access.ts";
+import type { MalformedObjects } from "./malformed-objects.ts";
 import { onSelectedClusters } from "./profiles.ts";
 
 /** The hub does not serve the kinds of a command. `next`: the next step for the user. */
@@ -35,28 +36,27 @@ export class NotServedError extends Error {
   }
 }
 
+/** A hub, its time limit, and where a list puts what has not the form of its kind. */
+export type HubReading = Pick<ClusterAccess, "hub" | "hubTimeoutMs" | "malformed">;
+
 /**
- * Lists the selected installations of the hub, with one request a kind. Throws NotServedError when the hub serves none of the kinds, and the errors of
- * KubeClient.
+ * Lists the selected installations of the hub, with one request a kind. An installation that has not the form of its CRD goes to `access.malformed`; without that,
+ * and when it was asked for by name, UsageError is thrown. Throws NotServedError when the hub serves none of the kinds, and the errors of KubeClient.
  */
 export async function listInstallations(
-  access: Pick<ClusterAccess, "hub" | "hubTimeoutMs">,
+  access: HubReading,
   selection: Selection,
   signal: AbortSignal,
 ): Promise<readonly Component[]> {
   const deadline = withTimeout(systemClock, access.hubTimeoutMs, signal);
   const lists = await Promise.all(
-    selection.kinds.map((kind) => listKind(kind, { hub: access.hub, selection }, deadline)),
+    selection.kinds.map((kind) => listKind(kind, { access, selection }, deadline)),
   );
   if (lists.every((list) => list === undefined)) {
     const kinds = selection.kinds.map((kind) => `"${componentKinds[kind].plural}"`).join(" or ");
     throw new NotServedError(`The server doesn't have a resource type ${kinds}`, installCrds);
   }
-  const selected = lists
-    .flatMap((list) => list ?? [])
-    .filter(({ kind, metadata: { namespace, name } }) =>
-      isSelected(selection, { kind, namespace, name }),
-    );
+  const selected = lists.flatMap((list) => list ?? []);
   return await onSelectedClusters(selected, { access, selection }, deadline);
 }
 
@@ -69,7 +69,7 @@ interface SelectedInstallations {
 
 /** Lists the selected installations, and applies `--failed` and `--reason` to the status on the hub. Throws as `listInstallations` does. */
 export async function selectInstallations(
-  access: Pick<ClusterAccess, "hub" | "hubTimeoutMs">,
+  access: HubReading,
   selection: Selection,
   signal: AbortSignal,
 ): Promise<SelectedInstallations> {
@@ -103,24 +103,55 @@ export function isReason(
 
 async function listKind(
   kind: ComponentKind,
-  { hub, selection }: Pick<ClusterAccess, "hub"> & { readonly selection: Selection },
+  {
+    access: { hub, malformed },
+    selection,
+  }: { readonly access: HubReading; readonly selection: Selection },
   signal: AbortSignal,
 ): Promise<readonly Component[] | undefined> {
   const { namespace, labelSelector } = selection;
   const resource = knownResource(operatorApiVersion, kind);
   const list = await ifServed(hub.list({ resource, namespace, labelSelector }, {}, signal));
-  return list?.items.map((item) => componentOf(item, kind));
+  const asked = list?.items.filter(({ metadata: { namespace: place = "", name } }) =>
+    isSelected(selection, { kind, namespace: place, name }),
+  );
+  if (malformed === undefined || selection.names.length > 0) {
+    return asked?.map((item) => componentOf(item, kind));
+  }
+  return asked && componentsOf(asked, kind, malformed);
 }
+
+/** Items of a list as components. What has not the form of its CRD goes to `malformed`. */
+export function componentsOf(
+  items: readonly KubeObject[],
+  kind: ComponentKind,
+  malformed: MalformedObjects,
+): readonly Component[] {
+  return items.flatMap((item) => {
+    const component = wellFormed(item, kind);
+    if (component === undefined) malformed.add({ kind, metadata: item.metadata, form: crdForm });
+    else malformed.mended(item.metadata.uid);
+    return component ?? [];
+  });
+}
+
+/** What a component of a wrong form has not. */
+export const crdForm = "the form of its CRD";
 
 /** An object or an item of a list of that kind, as a component. Throws UsageError for one that another CRD than ours has let in. */
 export function componentOf(item: KubeObject, kind: ComponentKind): Component {
-  // Items of a list carry neither apiVersion nor kind.
-  const object = { ...item, apiVersion: operatorApiVersion, kind };
-  if (isComponent(object)) return object;
+  const component = wellFormed(item, kind);
+  if (component !== undefined) return component;
   const { namespace = "", name } = item.metadata;
-  throw new UsageError(`${kind} ${namespace}/${name} has not the form of its CRD`, [
+  throw new UsageError(`${kind} ${namespace}/${name} has not ${crdForm}`, [
     words("kubectl", "get", `${kind}.operator.knative.dev`, name, "-n", namespace, "-o", "yaml"),
   ]);
+}
+
+function wellFormed(item: KubeObject, kind: ComponentKind): Component | undefined {
+  // Items of a list carry neither apiVersion nor kind.
+  const object = { ...item, apiVersion: operatorApiVersion, kind };
+  return isComponent(object) ? object : undefined;
 }
 
 /** The parts that commands go into. The schema of the CRD has checked the rest. */
@@ -128,7 +159,8 @@ function isComponent(object: KubeObject): object is Component {
   const { spec = {}, status = {}, metadata } = object;
   if (metadata.namespace === undefined || !isRecord(spec) || !isRecord(status)) return false;
   const { conditions = [], version = "" } = status;
-  return isPlaced(spec) && areConditions(conditions) && typeof version === "string";
+  const isVersion = [version, spec["version"] ?? ""].every((one) => typeof one === "string");
+  return isPlaced(spec) && areConditions(conditions) && isVersion;
 }
 
 function isPlaced({ clusterProfileRef: ref }: Readonly<Record<string, unknown>>): boolean {

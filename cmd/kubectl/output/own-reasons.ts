@@ -21,6 +21,8 @@ export const ownReasons = {
   AnchorMissing: "The anchor is gone; the garbage collector removes what it owned",
   NoDeployments: "No Deployment of the installation exists",
   DeploymentsMissing: "Deployments of the installation's inventory do not exist",
+  Malformed:
+    "An object of the hub has not the form of its CRD, so the command leaves it out and shows the others",
   NotFound: "The hub has no installation or set of the name that was asked for",
   NoController:
     "No replica of the controller works for what is shown, so the hub's words may be out of date",

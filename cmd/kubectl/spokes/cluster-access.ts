@@ -4,6 +4,7 @@ import type { ResolvedAccess } from "../../../access/spokes/resolved-access.ts";
 import type { TurnWaits } from "../../../access/time/deadline.ts";
 import type { ClusterProfile } from "../../../api/cluster-profile.ts";
 import type { HubProviderFile } from "../hub/hub-provider-file.ts";
+import type { MalformedObjects } from "../hub/malformed-objects.ts";
 
 /** A connection to one spoke for the time of one command. */
 export interface SpokeAccess extends AsyncDisposable {
@@ -46,6 +47,8 @@ export interface ClusterAccess extends AsyncDisposable {
   readonly namespace: string;
   /** Time for one request to the hub. */
   readonly hubTimeoutMs: number;
+  /** Takes what is listed and has not the form of its kind. Absent: a list with such an object throws. */
+  readonly malformed?: MalformedObjects;
   /** How to reach the spokes. Asks the hub once for the provider file when the command line names none. After an abort no spoke can be reached. */
   readonly spokes: () => Promise<SpokesAccess>;
 }

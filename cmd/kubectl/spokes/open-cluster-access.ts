@@ -9,6 +9,7 @@ import { systemClock } from "../../../access/time/system-clock.ts";
 import { plainText } from "../../../api/foreign-text.ts";
 import { userAgent } from "../client-version.ts";
 import type { Flags } from "../flags.ts";
+import { malformedOf } from "../hub/malformed-objects.ts";
 import { type Environment, openHub } from "../hub/open-hub.ts";
 import type { ClusterAccess, SpokesAccess } from "./cluster-access.ts";
 
@@ -30,7 +31,8 @@ export async function openClusterAccess(
   signal: AbortSignal,
 ): Promise<ClusterAccess> {
   if (flags.recorded !== undefined) {
-    return (await import("../bundle/recorded-client.ts")).recordedAccess(flags.recorded);
+    const { recordedAccess } = await import("../bundle/recorded-client.ts");
+    return { ...recordedAccess(flags.recorded), ...malformedOf(flags) };
   }
   await using stack = new AsyncDisposableStack();
   const hub = stack.use(await openHub(flags, options));
@@ -47,6 +49,7 @@ export async function openClusterAccess(
     hub: client,
     namespace,
     hubTimeoutMs: flags.hub.requestTimeoutMs,
+    ...malformedOf(flags),
     spokes: opened,
     [Symbol.asyncDispose]: () => kept.disposeAsync(),
   };

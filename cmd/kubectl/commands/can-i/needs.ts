@@ -15,6 +15,7 @@ import { targetVersion, unavailable } from "../../../../render/release/version.t
 import { render } from "../../../../render/render.ts";
 import { withSpec } from "../../compare/render-component.ts";
 import type { NamespaceOf } from "../../compare/rendering-options.ts";
+import { misfitOfSpec } from "../../hub/spec-form.ts";
 import type { Permission } from "./permissions.ts";
 
 /** Objects of an installation at a version. */
@@ -42,6 +43,8 @@ export async function renderNeeds(
   { releases, version, namespaceOf }: NeedsOptions,
 ): Promise<Needs> {
   const { status, spec } = component;
+  const wrong = misfitOfSpec(component);
+  if (wrong !== undefined) throw wrong;
   const where = { namespace: await namespaceOf(component) };
   const wanted = await render(at(component, version ?? spec?.version), releases, where);
   const installed = status?.version ?? "";

@@ -3,6 +3,7 @@ import { systemClock } from "../../../../access/time/system-clock.ts";
 import { commandGroups, commandTable } from "../../command-table.ts";
 import { commonOptions, connectionOptions } from "../../common-options.ts";
 import { type Flags, type RawFlags, readFlags } from "../../flags.ts";
+import { MalformedObjects } from "../../hub/malformed-objects.ts";
 import { parseDurationMs } from "../../output/duration.ts";
 import type { Terminal } from "../../output/terminal.ts";
 import { createProgram, normalizedArgs, switchesOf } from "../../program.ts";
@@ -81,7 +82,9 @@ async function findNames(
   const { listHubNames } = await import("./names.ts");
   await using access = await openClusterAccess(flags, { env, spokes: false }, signal);
   const namespace = flags.namespace === null ? access.namespace : flags.namespace;
-  return await listHubNames(of, { access, namespace }, signal);
+  // What has not the form of its kind hides no other name.
+  const lenient = { ...access, malformed: new MalformedObjects() };
+  return await listHubNames(of, { access: lenient, namespace }, signal);
 }
 
 /** The flags in front of the last word, as far as they can be read. */

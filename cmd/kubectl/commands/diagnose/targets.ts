@@ -6,6 +6,7 @@ import { type ActionInput, selectionOf } from "../../action.ts";
 import { UsageError } from "../../errors.ts";
 import type { Flags } from "../../flags.ts";
 import { inTrouble, listInstallations } from "../../hub/installations.ts";
+import { malformedOf } from "../../hub/malformed-objects.ts";
 import { findProfileAnywhere } from "../../hub/profiles.ts";
 import { missingNames, type Selection } from "../../selection/selection.ts";
 import { fleetSetKindOf, fleetSetRefOf } from "../../selection/set-ref.ts";
@@ -146,8 +147,8 @@ async function listTargets(
   { hub, flags }: Pick<TargetLookup, "hub" | "flags">,
   signal: AbortSignal,
 ): Promise<{ readonly targets: readonly ComponentKey[]; readonly all: readonly ComponentKey[] }> {
-  const hubTimeoutMs = flags.hub.requestTimeoutMs;
-  const all = await listInstallations({ hub, hubTimeoutMs }, selection, signal);
+  const access = { hub, hubTimeoutMs: flags.hub.requestTimeoutMs, ...malformedOf(flags) };
+  const all = await listInstallations(access, selection, signal);
   return {
     targets: inTrouble(all, selection).map(componentKeyOf),
     all: all.map(componentKeyOf),

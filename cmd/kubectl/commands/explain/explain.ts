@@ -242,6 +242,8 @@ function upstreamOnly(): readonly Explanation[] {
 const ownSteps: Readonly<Partial<Record<string, string>>> = {
   Interrupted: "Run the command again, perhaps with a longer --timeout.",
   NotInBundle: "Gather again with that cluster among the selected ones.",
+  Malformed:
+    "Look at the object with kubectl get -o yaml, correct what the message names, and install the CRDs of knfleet, which let in no such object.",
   NotFound: "List what there is: kubectl knfleet status -A.",
   StreamLimit: "Select fewer installations or one --container, or raise --max-streams.",
   LogUnavailable: logHint,

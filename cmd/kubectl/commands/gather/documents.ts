@@ -130,10 +130,7 @@ async function gatherLogs(
   signal: AbortSignal,
 ): Promise<Documents["documents"]> {
   if (tail === 0) return {};
-  if (recorded !== undefined) {
-    const { hasLogs } = await import("../../bundle/recorded-logs.ts");
-    if (!hasLogs(recorded)) return {};
-  }
+  if (recorded?.documents.has(logsFile) === false) return {};
   const { readLogs } = await import("../logs/read-logs.ts");
   const filter = { sinceTime: undefined, tail, container: undefined, maxStreams };
   return { [logsFile]: await readLogs({ selection, filter }, logs, signal) };

@@ -11,6 +11,7 @@ import { recordedFleet } from "../../bundle/read-bundle.ts";
 import { recordedAccess } from "../../bundle/recorded-client.ts";
 import type { ArchiveFile } from "../../bundle/tar.ts";
 import { type ExitCode, exitCodes, UsageError } from "../../errors.ts";
+import { MalformedObjects } from "../../hub/malformed-objects.ts";
 import { unreadNotes } from "../../output/notes.ts";
 import { sharedProgress } from "../../output/progress.ts";
 import { notFoundErrors } from "../../output/report.ts";
@@ -88,7 +89,11 @@ async function renderPage(
   const replicas = { timeMs: fleet.recordedAt.getTime(), isRecorded: true };
   const report = await status(
     { selection: { kinds: allKinds, names: [] }, sets: "all", live: true, limits, replicas },
-    { access: recordedAccess(fleet), now: () => fleet.recordedAt },
+    // What has not the form of its kind is named by the index already.
+    {
+      access: { ...recordedAccess(fleet), malformed: new MalformedObjects() },
+      now: () => fleet.recordedAt,
+    },
     signal,
   );
   const { recordedAt } = fleet;
@@ -150,7 +155,10 @@ async function collect(
     isWhole: isWhole && gathered.isWhole,
     missing: gathered.missing,
     namespace: access.namespace,
-    rest: { ...rest, errors: [...gathered.errors, ...rest.errors] },
+    rest: {
+      ...rest,
+      errors: [...gathered.errors, ...(flags.malformed?.errors ?? []), ...rest.errors],
+    },
   };
 }
 

@@ -148,7 +148,11 @@ async function planHub(
         stringAt(object, "metadata", "name"),
       ];
       const uid = stringAt(object, "metadata", "uid") ?? "";
-      return uids.has(uid) || profiles.has(`${namespace ?? ""}/${name ?? ""}`);
+      return (
+        uids.has(uid) ||
+        access.malformed?.has(uid) === true ||
+        profiles.has(`${namespace ?? ""}/${name ?? ""}`)
+      );
     },
   };
   const unknown = { reason: "Forbidden", message: controllersUnknown, cluster: null } as const;

@@ -5,7 +5,7 @@ import { isRecord } from "../../../../api/fields.ts";
 import { type FleetSet, setLabels } from "../../../../api/fleet-set.ts";
 import { ocmLabels } from "../../../../controller/sets/find-selection.ts";
 import { isNarrowed } from "../../action.ts";
-import { servedSets } from "../../hub/fleet-sets.ts";
+import { malformedSet, servedSets } from "../../hub/fleet-sets.ts";
 import { ownerSetOf } from "../../hub/set-view.ts";
 import { stringAt } from "../../selection/fields.ts";
 import type { Selection } from "../../selection/selection.ts";
@@ -18,6 +18,8 @@ type Listed = Omit<ListOptions, "fieldSelector" | "kind">;
 /** What is gathered of fleet sets, on the hub alone. */
 export interface SetPlan {
   readonly sets: readonly FleetSet[];
+  /** The uids of what is no set, and is gathered because it may explain a fault. */
+  readonly malformed?: ReadonlySet<string>;
   /** Whether ControllerRevisions without a set are wanted, too. */
   readonly isWhole: boolean;
 }
@@ -36,7 +38,14 @@ export async function planSets(
   const served = await unlessDenied(servedSets(access, where, signal));
   const isWanted = ({ kind, metadata }: FleetSet): boolean =>
     !isPart || owners.has(idOf({ kind, ...metadata }) ?? "");
-  return served === undefined ? undefined : { sets: served.sets.filter(isWanted), isWhole };
+  if (served === undefined) return undefined;
+  const malformed = isPart ? [] : served.malformed;
+  for (const set of malformed) access.malformed?.add(malformedSet(set));
+  return {
+    sets: served.sets.filter(isWanted),
+    malformed: new Set(malformed.map(({ uid }) => uid)),
+    isWhole,
+  };
 }
 
 interface SetPlanDeps {
@@ -48,7 +57,7 @@ interface SetPlanDeps {
 /** The lists of a kind that belongs to fleet sets, and which of the listed objects are wanted; undefined for other kinds. */
 export function setLists(
   { group, plural }: Pick<ServedKind, "group" | "plural">,
-  { sets, isWhole }: SetPlan,
+  { sets, malformed, isWhole }: SetPlan,
 ):
   | {
       readonly lists: readonly Listed[];
@@ -60,7 +69,10 @@ export function setLists(
     const uids = new Set(sets.map(({ metadata }) => metadata.uid));
     return {
       lists: [{ namespace: undefined, labelSelector: undefined }],
-      isWanted: (object) => uids.has(stringAt(object, "metadata", "uid") ?? ""),
+      isWanted: (object) => {
+        const uid = stringAt(object, "metadata", "uid") ?? "";
+        return uids.has(uid) || malformed?.has(uid) === true;
+      },
     };
   }
   if (id === "apps/controllerrevisions") {

@@ -64,10 +64,12 @@ export async function readMigration(
   signal: AbortSignal,
 ): Promise<MigrationLook> {
   const { hub, hubTimeoutMs: timeoutMs } = access;
+  // What has not the form of its kind may be what a migration must not touch.
+  const { malformed: _, ...strict } = access;
   const [hubId, components, sets, state] = await Promise.all([
     readHubId(access, signal),
-    listInstallations(access, { kinds: allKinds, names: [] }, signal),
-    listSets(access, { kinds: allSetKinds }, signal),
+    listInstallations(strict, { kinds: allKinds, names: [] }, signal),
+    listSets(strict, { kinds: allSetKinds }, signal),
     readHub({ hub, direction, timeoutMs, now: now() }, signal),
   ]).catch(throwDenied("the hub"));
   if (hubId === undefined) {

@@ -57,7 +57,10 @@ export async function orphans(deps: OrphansDeps, signal: AbortSignal): Promise<O
   });
   const isWhole = flags.cluster === undefined && flags.on === undefined;
   const ofHub = isWhole ? hubFindings(components, nowMs).filter(isAsked(only)) : [];
-  const items = [...ofHub, ...found].toSorted(byText(keyOf));
+  // Where a component of a wrong form is installed is not known: it is there, so it has left nothing.
+  const isLeft = ({ component }: OrphanItem): boolean =>
+    access.malformed?.has(component?.uid ?? "") !== true;
+  const items = [...ofHub, ...found.filter(isLeft)].toSorted(byText(keyOf));
   const unread = unreadErrors(readings);
   const denied = [...readings].flatMap(([id, reading]) =>
     reading.kind === "read" ? deniedErrors(id, reading.facts) : [],

@@ -50,7 +50,9 @@ export async function runUnregister(input: Input, signal: AbortSignal): Promise<
   await using access = await openClusterAccess(flags, { env: terminal.env, spokes: false }, signal);
   const open = (opened: string) => openSpokeOf(opened, input);
   const { profile, missing } = await findRegistered(name, { access, input, open }, signal);
-  const components = await listInstallations(access, { kinds: allKinds, names: [] }, signal);
+  // A component of a wrong form may use the cluster: nothing is deleted then.
+  const { malformed: _, ...strict } = access;
+  const components = await listInstallations(strict, { kinds: allKinds, names: [] }, signal);
   const refusals = await refusalsOf(profile, { access, components }, signal);
   if (refusals.length > 0) return refuse(refusals, input);
   const context = options.fromContext ?? registeredOf(profile).context;

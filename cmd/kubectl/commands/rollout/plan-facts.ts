@@ -8,7 +8,7 @@ import {
   clusterProfileApiVersion,
   isClusterProfile,
 } from "../../../../api/cluster-profile.ts";
-import { operatorApiVersion } from "../../../../api/component.ts";
+import { type Component, operatorApiVersion } from "../../../../api/component.ts";
 import { type FleetSet, fleetSetKinds } from "../../../../api/fleet-set.ts";
 import type { KubeObject } from "../../../../api/kubernetes.ts";
 import { knownResource, type ResourceType } from "../../../../api/resources.ts";
@@ -17,7 +17,9 @@ import { gatherFacts } from "../../../../controller/sets/gather-facts.ts";
 import { viewOfLists } from "../../../../controller/sets/hub-view.ts";
 import type { SetFacts } from "../../../../sets/facts.ts";
 import { listSets } from "../../hub/fleet-sets.ts";
-import { componentOf } from "../../hub/installations.ts";
+import { componentsOf, crdForm } from "../../hub/installations.ts";
+import { MalformedObjects } from "../../hub/malformed-objects.ts";
+import { misfitOfSpec } from "../../hub/spec-form.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
 
 /** The facts that a plan needs. */
@@ -27,7 +29,7 @@ export interface PlanFacts {
   readonly unread: readonly string[];
 }
 
-type HubAccess = Pick<ClusterAccess, "hub" | "hubTimeoutMs"> &
+type HubAccess = Pick<ClusterAccess, "hub" | "hubTimeoutMs" | "malformed"> &
   Pick<SetFacts, "available" | "digest">;
 
 /** Reads the facts by which the controller would decide, as far as the user may read them. The set may not exist on the hub. Throws as KubeClient does. */
@@ -36,7 +38,7 @@ export async function readPlanFacts(
   set: FleetSet,
   signal: AbortSignal,
 ): Promise<PlanFacts> {
-  const { hub, hubTimeoutMs, available, digest } = access;
+  const { hub, hubTimeoutMs, malformed = new MalformedObjects(), available, digest } = access;
   const deadline = withTimeout(systemClock, hubTimeoutMs, signal);
   const { namespace: home } = set.metadata;
   const { component: kind } = fleetSetKinds[set.kind];
@@ -63,7 +65,7 @@ export async function readPlanFacts(
     });
   const view = viewOfLists({
     sets: [...sets, set],
-    components: components.map((item) => componentOf(item, kind)),
+    components: renderable(componentsOf(components, kind, malformed), malformed),
     // The plan computes the revision from the spec.
     revisions: [],
     profiles: new Map(
@@ -79,6 +81,19 @@ export async function readPlanFacts(
   // A plan does not say when a cluster begins.
   const { waits: _, ...facts } = gatherFacts(set, view);
   return { facts, unread };
+}
+
+/** The components whose specs can be rendered; the others go to `malformed`. */
+function renderable(
+  components: readonly Component[],
+  malformed: MalformedObjects,
+): readonly Component[] {
+  return components.filter((component) => {
+    const wrong = misfitOfSpec(component);
+    if (wrong === undefined) return true;
+    malformed.add({ ...component, form: crdForm, why: wrong.sentence });
+    return false;
+  });
 }
 
 /** Adds apiVersion and kind, which items of a list lack. */

@@ -10,6 +10,7 @@ import {
 import { setShaper } from "../../../../webhook/rules/sets/set-shape.ts";
 import { UsageError } from "../../errors.ts";
 import type { Flags } from "../../flags.ts";
+import { misfitOfSet } from "../../hub/set-form.ts";
 import { readInputText, withUsageErrors } from "../../selection/input-files.ts";
 import { allSetKinds, type FleetSetRef } from "../../selection/set-ref.ts";
 import { InputError, type InputDocument, yamlDocuments } from "../../selection/yaml-documents.ts";
@@ -93,15 +94,10 @@ function checked(
   if (spec === undefined) {
     throw new InputError(problems.map(({ path, message }) => `${where}: ${path}: ${message}`));
   }
-  return {
-    kind,
-    metadata: {
-      name,
-      namespace: written ?? namespaceFlag ?? defaultNamespace,
-      ...marksIn(metadata),
-    },
-    spec,
-  };
+  const namespace = written ?? namespaceFlag ?? defaultNamespace;
+  const wrong = misfitOfSet({ kind, spec });
+  if (wrong !== undefined) throw new InputError([`${where}: ${wrong}`]);
+  return { kind, metadata: { name, namespace, ...marksIn(metadata) }, spec };
 }
 
 /** Labels and annotations, as far as their values are texts; the hub refuses the others when the set is applied. */

@@ -294,14 +294,18 @@ class Feed {
   }
 
   #made(): FleetState {
-    const { selection, now } = this.#options;
+    const { access, selection, now } = this.#options;
     const items = this.#components.map((one) => this.#rowOf(one).item);
     const stamp = stampAt(now());
     const asked = items.filter((item) => isAsked(item, selection));
     const sets = this.#sets?.map(setItemOf) ?? null;
+    const report = fleetStatusOf(asked, missingNames(selection, items), stamp);
+    const malformed = access.malformed?.errors ?? [];
     return {
       report: {
-        ...fleetStatusOf(asked, missingNames(selection, items), stamp),
+        ...report,
+        complete: report.complete && malformed.length === 0,
+        errors: [...report.errors, ...malformed],
         sets,
         controller: controllerOf(this.#working, items, sets),
       },

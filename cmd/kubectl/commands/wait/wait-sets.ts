@@ -90,7 +90,7 @@ export function setSubject(
       return objectChanges(access, refs, signal);
     },
     read: async (before, signal) => {
-      const sets = await listSets(access, { kinds, ...where }, signal);
+      const sets = await listSets(access, { kinds, names, ...where }, signal);
       if (sets.length === 0 && before.length === 0) {
         await checkServed(names, { access, namespace }, signal);
       }

@@ -1,19 +1,33 @@
 import { cpSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 
 import { assert, asyncProperty, constantFrom, record, nat } from "fast-check";
-import { describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
+import { documentOf } from "../../../../cmd/kubectl/bundle/bundle-document.ts";
+import {
+  checkFile,
+  diagnosisFile,
+  diffFile,
+  logsFile,
+} from "../../../../cmd/kubectl/bundle/bundle.ts";
 import { recordedFleet } from "../../../../cmd/kubectl/bundle/read-bundle.ts";
 import { runsOf, seed } from "../../../support/fuzz.ts";
-import { goldenLines } from "../golden/golden-lines.ts";
-import { recordedFolder } from "../golden/record-scene.ts";
 import { runText } from "../run-text.ts";
+import { bundleCommands, tellingCommands, writeWholeBundle } from "./whole-bundle.ts";
 
-const scene = join(recordedFolder, "whole");
-const files = globSync("**/*.json", { cwd: scene }).toSorted();
-const commands = Object.values(goldenLines).flatMap((line) => ("args" in line ? [line.args] : []));
+const documentFiles = [checkFile, diagnosisFile, diffFile, logsFile] as const;
+
+let scene: string;
+let files: readonly string[];
+
+beforeAll(() => {
+  scene = mkdtempSync(join(tmpdir(), "knfleet-scene-"));
+  writeWholeBundle(scene);
+  files = globSync("**/*.json", { cwd: scene }).toSorted();
+});
+afterAll(() => rmSync(scene, { recursive: true }));
 
 /** The places of all values in a document, from the outside in. */
 function placesIn(value: unknown, place: readonly string[] = []): readonly (readonly string[])[] {
@@ -31,19 +45,34 @@ function withValue(document: unknown, [key, ...rest]: readonly string[], value: 
   return Array.isArray(document) ? Object.values(changed) : changed;
 }
 
-/** What every command says of the recorded fleet with one file changed. */
-async function saidOf(file: string, change: (document: unknown) => unknown) {
+/** What commands say of the recorded fleet with one file changed. */
+function saidOf(
+  file: string,
+  change: (document: unknown) => unknown,
+  asked = bundleCommands,
+): Promise<string> {
+  return saidOfText(file, (text) => JSON.stringify(change(JSON.parse(text))), asked);
+}
+
+async function saidOfText(
+  file: string,
+  change: (text: string) => string,
+  asked = bundleCommands,
+): Promise<string> {
   const folder = mkdtempSync(join(tmpdir(), "knfleet-malformed-"));
   try {
     cpSync(scene, folder, { recursive: true });
-    const document: unknown = JSON.parse(readFileSync(join(folder, file), "utf8"));
-    writeFileSync(join(folder, file), JSON.stringify(change(document)));
+    writeFileSync(join(folder, file), change(readFileSync(join(folder, file), "utf8")));
     const said: string[] = [];
-    for (const args of commands) {
-      const line = [...args, "-A", "-o", "wide", "--bundle", folder];
+    for (const args of asked) {
+      const [page, name] = [join(folder, "page.html"), args.join(" ")];
+      const all = args.includes("-n") ? [] : ["-A"];
+      const format = /^(?:top|ui) /.test(name) ? [] : ["-o", "wide"];
+      const own = args.map((arg) => (arg === "PAGE" ? page : arg));
+      const line = [...own, ...all, ...format, "--bundle", folder];
       // oxlint-disable-next-line no-await-in-loop -- one command after another
       const { stdout, stderr } = await runText(line, { env: { KNFLEET_RELEASE_DIR: "/none" } });
-      said.push(stdout + stderr);
+      said.push(`${name}: ${stdout}${stderr}`);
     }
     return said.join("\n").replaceAll(folder, "FOLDER");
   } finally {
@@ -114,18 +143,97 @@ describe("a bundle of which a value is something else", () => {
           "has not the form of its CRD",
         ] as const,
     ),
-    ["bundle.json", ["items"], {}, "FOLDER is no bundle of kubectl knfleet gather"],
+    ["bundle.json", ["items"], {}, "/items must be array"],
+    ["bundle.json", ["items"], [], "/items must NOT have fewer than 1 items"],
+    ["bundle.json", ["kind"], "List", "FOLDER is no bundle of kubectl knfleet gather"],
+    ["bundle.json", ["apiVersion"], "knfleet.dev/v9", "is of a version that this"],
+    ["bundle.json", ["generatedAt"], "soon", "/generatedAt must be a time"],
+    ["bundle.json", ["errors", "0"], null, "/errors/0 must be object"],
+    ["bundle.json", ["summary"], null, "/summary must be object"],
     // Found by a seed: status tells the provider of each cluster.
-    ["bundle.json", ["items", "3", "provider"], [], "is no bundle of kubectl knfleet gather"],
+    ["bundle.json", ["items", "3", "provider"], [], "/items/3/provider must be string or null"],
+    [
+      "logs.json",
+      ["items", "0", "line"],
+      7,
+      "logs.json of the bundle FOLDER is not what gather writes: /items/0/line must be string",
+    ],
+    ["logs.json", ["errors"], [null], "/errors/0 must be object"],
+    ["logs.json", [], [], "logs.json of the bundle FOLDER is of a version that"],
+    ["check.json", ["summary"], null, "/summary must be object"],
+    ["diff.json", ["blocks", "0", "changes", "0", "managers"], "x", "/managers must be array"],
+    ["diff.json", ["blocks", "0", "changes", "0", "live"], [], "/changes/0/live must be object"],
+    [
+      "hub/pods.json",
+      ["rows", "0", "object", "metadata", "uid"],
+      7,
+      "/rows/0/object/metadata is of no",
+    ],
+    ["hub/pods.json", ["rows", "0", "object", "metadata", "name"], "n".repeat(2_000), "/rows/0/"],
+    [
+      "hub/knativeservingsets.knfleet.dev.json",
+      ["rows", "0", "object", "spec", "rollout", "stages"],
+      "all",
+      "KnativeServingSet team-a/prod has not the form of a set: spec.rollout.stages must be array",
+    ],
   ] as const)("%s, %j: it is named", async (...[file, place, value, message]) => {
-    const said = await saidOf(file, (document) => withValue(document, place, value));
+    const said = await saidOf(
+      file,
+      (document) => withValue(document, place, value),
+      tellingCommands,
+    );
     expect(said).toContain(message);
     expect(said).not.toContain("Internal error");
   });
 
+  test.each([
+    ["is no JSON", "{", "it is no JSON"],
+    ["is empty", "", "it is no JSON"],
+    [
+      "is nested deeper than an answer of an API server",
+      `${"[".repeat(100_000)}${"]".repeat(100_000)}`,
+      "it has more than 200 levels",
+    ],
+  ])("a file that %s is named, by its name", async (_, text, why) => {
+    for (const file of ["hub/pods.json", "bundle.json", "logs.json", "check.json"]) {
+      const asked = file === "hub/pods.json" ? bundleCommands : tellingCommands.slice(0, 1);
+      // oxlint-disable-next-line no-await-in-loop -- one file after another
+      const said = await saidOfText(file, () => text, asked);
+      const lines = said.match(/error: .*/g) ?? [];
+      const named = `error: ${file} of the bundle FOLDER is not what gather writes: ${why}`;
+      expect(new Set(lines)).toEqual(new Set([named]));
+    }
+  });
+
+  test("every file of it is checked: none of another form is passed over", () => {
+    const index = readFileSync(join(scene, "bundle.json"), "utf8");
+    // All files of a cluster are checked alike.
+    const byFolder = Map.groupBy(files, (path) => dirname(path));
+    const checked = [...byFolder].flatMap(([at, all]) => (at === "." ? all : all.slice(0, 1)));
+    for (const path of checked) {
+      for (const text of ["null", '"text"', "[null]", "{}"]) {
+        const others = path === "bundle.json" ? [] : [{ path: "bundle.json", text: index }];
+        const read = () => {
+          const fleet = recordedFleet("BUNDLE", [...others, { path, text }]);
+          for (const file of documentFiles) if (file === path) documentOf(fleet, file);
+        };
+        expect(read, `${path}: ${text}`).toThrow(
+          new RegExp(`^(?:BUNDLE is no bundle|${RegExp.escape(path)} of the bundle BUNDLE is )`),
+        );
+      }
+    }
+  });
+
+  test("mcp ends with the same sentence before it serves anything", async () => {
+    const { stderr, exitCode } = await runText(["mcp", "--bundle", join(scene, "hub")]);
+    expect(stderr).toContain("hub is no bundle of kubectl knfleet gather");
+    expect(exitCode).toBe(2);
+  });
+
   // With the runs of CI more than 2 s: each bundle is read by every command; KNFLEET_FUZZ_SHARE says how many bundles there are.
   test(`is never an internal error (KNFLEET_SEED=${seed})`, async () => {
-    const values = constantFrom<unknown>(null, 7, "text", [], {}, [null], true, -5e30, "-1");
+    const long = "x".repeat(100_000);
+    const values = constantFrom<unknown>(null, 7, "text", [], {}, [null], true, -5e30, "-1", long);
     const input = record({ file: constantFrom(...files), at: nat(), value: values });
     await assert(
       asyncProperty(input, async ({ file, at, value }) => {

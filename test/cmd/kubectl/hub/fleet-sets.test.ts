@@ -6,6 +6,7 @@ import { systemClock } from "../../../../access/time/system-clock.ts";
 import type { KubeObject } from "../../../../api/kubernetes.ts";
 import { listSets, readSet, servedSets } from "../../../../cmd/kubectl/hub/fleet-sets.ts";
 import { NotServedError } from "../../../../cmd/kubectl/hub/installations.ts";
+import { MalformedObjects } from "../../../../cmd/kubectl/hub/malformed-objects.ts";
 import { allSetKinds } from "../../../../cmd/kubectl/selection/set-ref.ts";
 import { type Answer, startStubHub } from "../stub-hub.ts";
 
@@ -46,25 +47,63 @@ test("a hub without sets says how to get them", async () =>
     onHub({ answer: unserved }, (access) => readSet(access, name, never)),
   ).rejects.toThrow(NotServedError));
 
+const clusters = { from: "Selector", selector: {} };
+const fromWhy = "spec.clusters.from must be one of Selector, PlacementDecision, OCMPlacement";
+
 test.each([
-  ["no template", { clusters: {} }, undefined],
-  ["no clusters", { template: {} }, undefined],
+  ["no template", { clusters }, undefined, "spec.template is required"],
+  ["no clusters", { template: {} }, undefined, "spec.clusters is required"],
   [
     "a text in place of stages",
-    { clusters: {}, template: {}, rollout: { stages: "all" } },
+    { clusters, template: {}, rollout: { stages: "all" } },
     undefined,
+    "spec.rollout.stages must be array",
   ],
-  ["conditions that are none", { clusters: {}, template: {} }, { conditions: [null] }],
-])("an object with %s hides no set, and is none", async (_, spec, status) => {
+  [
+    "conditions that are none",
+    { clusters, template: {} },
+    { conditions: [null] },
+    "status.conditions[0] must be object",
+  ],
+  ["another source", { clusters: { from: "X" }, template: {} }, undefined, fromWhy],
+  [
+    "a template that cannot be rendered",
+    { clusters, template: { spec: { config: { network: null } } } },
+    undefined,
+    "spec.template.spec.config.network must be object",
+  ],
+  [
+    "an override that cannot be rendered",
+    { clusters, template: {}, overrides: [{ name: "eu", patch: { config: { network: 5 } } }] },
+    undefined,
+    "spec.template.spec with the override eu: spec.config.network must be object",
+  ],
+])("an object with %s hides no set, and is none", async (...[, spec, status, why]) => {
   const metadata = { ...prod.metadata, name: "odd", uid: "u2" };
   const odd: KubeObject = { ...prod, metadata, spec, ...(status === undefined ? {} : { status }) };
   const objects = [odd, prod];
   const selection = { kinds: allSetKinds };
   const served = await onHub({ objects }, (access) => servedSets(access, selection, never));
-  expect(served).toEqual({ sets: [prod], malformed: [{ ...name, name: "odd" }] });
+  expect(served).toEqual({ sets: [prod], malformed: [{ ...name, name: "odd", uid: "u2", why }] });
   await expect(
     onHub({ objects: [odd] }, (access) => readSet(access, { ...name, name: "odd" }, never)),
-  ).rejects.toThrow("KnativeServingSet platform/odd has not the form of a set");
+  ).rejects.toThrow(`KnativeServingSet platform/odd has not the form of a set: ${why}`);
+  // Who lists sets without a place for what is none is told of it.
+  await expect(onHub({ objects }, (access) => listSets(access, selection, never))).rejects.toThrow(
+    why,
+  );
+  const malformed = new MalformedObjects();
+  const listed = onHub({ objects }, (access) =>
+    listSets({ ...access, malformed }, selection, never),
+  );
+  expect(await listed).toEqual([prod]);
+  expect(malformed.errors).toEqual([
+    {
+      reason: "Malformed",
+      cluster: null,
+      message: `KnativeServingSet platform/odd has not the form of a set, and is left out: ${why}`,
+    },
+  ]);
 });
 
 test("a list holds the sets of the kinds, and none on a hub without sets", async () => {

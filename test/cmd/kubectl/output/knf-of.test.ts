@@ -19,6 +19,7 @@ const withoutNumber = [
   "NotInBundle",
   "StreamLimit",
   "LogUnavailable",
+  "Malformed",
   "NotStarted",
   "Usage",
   "InternalError",

@@ -155,7 +155,7 @@ describe("a bundle", () => {
       const { exitCode, stdout, stderr } = await runText(["status", "--bundle", path]);
       expect({ path, exitCode, stdout }).toEqual({ path, exitCode: 2, stdout: "" });
       expect(stderr).toMatch(
-        /^error: (?:The bundle .* cannot be read|.* is no bundle|hub\/pods\.json of the bundle .* is not)/,
+        /^error: (?:The bundle .* cannot be read|.* is no bundle|(?:hub\/pods|bundle)\.json of the bundle .* is not)/,
       );
       expect(stderr).not.toContain("Internal error");
     }
