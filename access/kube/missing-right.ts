@@ -1,3 +1,6 @@
+import { groupOf } from "../../api/kubernetes.ts";
+import type { ResourceType } from "../../api/resources.ts";
+
 /** One verb on one resource. */
 export interface Right {
   readonly verb: string;
@@ -8,6 +11,16 @@ export interface Right {
   readonly namespace?: string;
   /** Absent: on the objects of every name. */
   readonly name?: string;
+}
+
+/** A right on the objects of a resource. Without a namespace: in the whole cluster. */
+export function rightTo(
+  verb: string,
+  { apiVersion, plural }: Pick<ResourceType, "apiVersion" | "plural">,
+  namespace?: string,
+): Right {
+  const right = { group: groupOf(apiVersion), resource: plural, verb };
+  return namespace === undefined ? right : { ...right, namespace };
 }
 
 /** A right in words, without the name of an object: `create deployments.apps in namespace a`. All messages name rights in these words. */

@@ -59,7 +59,7 @@ export async function checkFleet(
   if (!hub.facts.ok) return checkReport(hops, 0, stampAt(context.now()));
   const late = withTimeout(systemClock, 4 * context.hubTimeoutMs, signal);
   const controllers = hub.controllers.ok ? hub.controllers.value : undefined;
-  const components = hub.kinds.ok ? await listVisibleComponents(access.hub, late) : [];
+  const components = hub.kinds.ok ? (await listVisibleComponents(access, late)).components : [];
   const hubItems = [
     await checkHubVersion(access.hub, late),
     await checkProfileKind(access.hub, late),

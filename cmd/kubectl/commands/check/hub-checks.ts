@@ -1,15 +1,18 @@
 import { ApiError, unlessDenied } from "../../../../access/kube/api-error.ts";
 import type { KubeClient } from "../../../../access/kube/kube-client.ts";
+import { type Right, rightTo } from "../../../../access/kube/missing-right.ts";
 import { isBuiltIn } from "../../../../access/plugins/built-in-plugins.ts";
 import type { ProviderFile } from "../../../../access/providers/provider-config.ts";
-import { allKinds, type Component } from "../../../../api/component.ts";
+import { allKinds, type Component, operatorApiVersion } from "../../../../api/component.ts";
 import { FleetError } from "../../../../api/errors.ts";
+import { knownResource } from "../../../../api/resources.ts";
 import { olderDuplicateOf } from "../../../../controller/reconcile/claims.ts";
 import type { Controllers } from "../../hub/find-controller.ts";
+import { componentsOf, type HubReading } from "../../hub/installations.ts";
+import { MalformedObjects } from "../../hub/malformed-objects.ts";
 import { itemsAt, stringAt } from "../../selection/fields.ts";
 import { readKubernetesVersion } from "../../spokes/kubernetes-version.ts";
 import { fleetFinding } from "../diagnose/explain-error.ts";
-import { listComponents } from "../diagnose/hops/component-hops.ts";
 import { readProviderFile } from "../diagnose/hops/provider-hops.ts";
 import type { WalkContext } from "../diagnose/walk.ts";
 import { checkItem, type CheckItem, titleOf } from "./check-item.ts";
@@ -130,15 +133,24 @@ async function checkOtherReaders(
   ];
 }
 
-/** The components of the hub; none of a kind that may not be listed, which other checks tell. */
+/** The components of the hub, as far as they may be listed, and the kinds that may not. What has not the form of its CRD goes to `malformed`. */
 export async function listVisibleComponents(
-  hub: KubeClient,
+  { hub, malformed = new MalformedObjects() }: Omit<HubReading, "hubTimeoutMs">,
   signal: AbortSignal,
-): Promise<readonly Component[]> {
+): Promise<{ readonly components: readonly Component[]; readonly denied: readonly Right[] }> {
   const lists = await Promise.all(
-    allKinds.map((kind) => unlessDenied(listComponents(kind, hub, signal))),
+    allKinds.map(async (kind) => {
+      const resource = knownResource(operatorApiVersion, kind);
+      const list = await unlessDenied(hub.list({ resource }, {}, signal));
+      return { kind, resource, items: list?.items };
+    }),
   );
-  return lists.flatMap((list) => list ?? []);
+  return {
+    components: lists.flatMap(({ kind, items = [] }) => componentsOf(items, kind, malformed)),
+    denied: lists.flatMap(({ resource, items }) =>
+      items === undefined ? [rightTo("list", resource)] : [],
+    ),
+  };
 }
 
 /** Checks whether two components of one kind name one ClusterProfile. Which cluster it leads to is not known on the hub. */

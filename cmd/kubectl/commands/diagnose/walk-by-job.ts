@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 
 import type { KubeClient } from "../../../../access/kube/kube-client.ts";
-import { rightTexts } from "../../../../access/kube/missing-right.ts";
+import { rightTexts, rightTo } from "../../../../access/kube/missing-right.ts";
 import { withTimeout } from "../../../../access/time/deadline.ts";
 import { systemClock } from "../../../../access/time/system-clock.ts";
 import { recordAt } from "../../../../api/fields.ts";
@@ -14,7 +14,7 @@ import { type ControllerDeployment, flagOf } from "../../hub/find-controller.ts"
 import { words } from "../../output/steps.ts";
 import { askForAgreement, type Terminal } from "../../output/terminal.ts";
 import { itemsAt, stringAt } from "../../selection/fields.ts";
-import { lackText, missingRights, rightTo } from "../register/missing-rights.ts";
+import { lackText, missingRights } from "../register/missing-rights.ts";
 import { diagnosisOf } from "./diagnose.ts";
 import type { DiagnoseFlags, Diagnosis, Target } from "./diagnosis.ts";
 import { readShortReport } from "./short-report.ts";

@@ -6,7 +6,7 @@ import {
   type ObjectRef,
   objectRefOf,
 } from "../../../../access/kube/kube-client.ts";
-import type { Right } from "../../../../access/kube/missing-right.ts";
+import { type Right, rightTo } from "../../../../access/kube/missing-right.ts";
 import type { Component } from "../../../../api/component.ts";
 import type { KubeObject } from "../../../../api/kubernetes.ts";
 import { knownResource, resourceFinder, type ResourceType } from "../../../../api/resources.ts";
@@ -24,7 +24,6 @@ import {
   kindIdOf,
 } from "../../../../installation/kinds.ts";
 import { mapLimited } from "../../spokes/read-clusters.ts";
-import { rightTo } from "../register/missing-rights.ts";
 import { guardObjects } from "./guard-objects.ts";
 import type { AnchorState } from "./migration-facts.ts";
 

@@ -1,4 +1,4 @@
-import { type Right, rightTexts } from "../../../../access/kube/missing-right.ts";
+import { type Right, rightTexts, rightTo } from "../../../../access/kube/missing-right.ts";
 import { withTimeout } from "../../../../access/time/deadline.ts";
 import { systemClock } from "../../../../access/time/system-clock.ts";
 import { knownResource } from "../../../../api/resources.ts";
@@ -9,7 +9,6 @@ import {
   lackText,
   missingRights,
   rightsToDelete,
-  rightTo,
 } from "../register/missing-rights.ts";
 import { clusterMs } from "./carry-out.ts";
 import { rightsToGiveBack } from "./give-back.ts";

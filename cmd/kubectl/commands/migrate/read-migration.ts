@@ -1,5 +1,5 @@
 import type { KubeClient } from "../../../../access/kube/kube-client.ts";
-import { rightTexts } from "../../../../access/kube/missing-right.ts";
+import { rightTexts, rightTo } from "../../../../access/kube/missing-right.ts";
 import { allKinds, type Component, componentKeyOf } from "../../../../api/component.ts";
 import { recordAt } from "../../../../api/fields.ts";
 import type { FleetSet } from "../../../../api/fleet-set.ts";
@@ -29,7 +29,7 @@ import {
   type ReadLimits,
   unreadErrors,
 } from "../../spokes/read-clusters.ts";
-import { lackText, rightTo, throwDenied } from "../register/missing-rights.ts";
+import { lackText, throwDenied } from "../register/missing-rights.ts";
 import { guardObjects } from "./guard-objects.ts";
 import type {
   AnchorState,

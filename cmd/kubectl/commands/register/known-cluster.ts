@@ -1,5 +1,7 @@
-import type { ClusterProfile } from "../../../../api/cluster-profile.ts";
+import { type Right, rightTexts, rightTo } from "../../../../access/kube/missing-right.ts";
+import { type ClusterProfile, clusterProfileApiVersion } from "../../../../api/cluster-profile.ts";
 import type { KubeObject, NamespacedName } from "../../../../api/kubernetes.ts";
+import { knownResource } from "../../../../api/resources.ts";
 import { targetIdOf } from "../../../../controller/component-identity.ts";
 import { componentOfAnchor } from "../../../../controller/reconcile/neighbours.ts";
 import { anchorAnnotations } from "../../../../installation/anchor.ts";
@@ -21,7 +23,11 @@ export function traitsOf(
   { uid, cluster, anchors }: SpokeFacts,
   server: string | undefined,
 ): ClusterTraits {
-  return { uid, anchors, servers: [cluster.server, ...(server === undefined ? [] : [server])] };
+  return {
+    uid,
+    anchors: anchors ?? [],
+    servers: [cluster.server, ...(server === undefined ? [] : [server])],
+  };
 }
 
 /** The addresses under which a ClusterProfile offers its cluster. */
@@ -54,4 +60,30 @@ export function otherProfiles(
     ...owners.map(targetIdOf),
   ];
   return [...new Set(ids)].filter((id) => id !== "" && id !== idOf(profile)).toSorted();
+}
+
+/** The right to list the ClusterProfiles of the hub. */
+export const listsProfiles: Right = rightTo(
+  "list",
+  knownResource(clusterProfileApiVersion, "ClusterProfile"),
+);
+
+/** Says that not all ClusterProfiles of a cluster are known, with the rights that are missing; nothing when none is. `anchors`: undefined without the right to list them. */
+export function unknownProfiles({
+  hub,
+  anchors,
+}: {
+  readonly hub: readonly Right[];
+  readonly anchors: readonly KubeObject[] | undefined;
+}): readonly string[] {
+  const lists = rightTo("list", knownResource("v1", "ConfigMap"));
+  const onCluster = anchors === undefined ? [lists] : [];
+  const lacks = [
+    ...rightTexts(hub).map((right) => `${right} on the hub`),
+    ...rightTexts(onCluster).map((right) => `${right} on the cluster`),
+  ];
+  if (lacks.length === 0) return [];
+  return [
+    `Whether another ClusterProfile leads to the same cluster could not be read, for want of the right to ${lacks.join(" and to ")}`,
+  ];
 }

@@ -5,9 +5,10 @@ import {
   type Right,
   rightText,
   rightTexts,
+  rightTo,
 } from "../../../../access/kube/missing-right.ts";
-import { groupOf, type KubeObject, type ObjectKey } from "../../../../api/kubernetes.ts";
-import { knownResource, type ResourceType } from "../../../../api/resources.ts";
+import type { KubeObject, ObjectKey } from "../../../../api/kubernetes.ts";
+import { knownResource } from "../../../../api/resources.ts";
 import { UsageError } from "../../errors.ts";
 import { isAllowed } from "../can-i/access-review.ts";
 
@@ -29,16 +30,6 @@ export async function missingRights(
 function ofEveryName(right: Right): Right {
   const { name: _, ...general } = right;
   return general;
-}
-
-/** A right on the objects of a resource. Without a namespace: in the whole cluster. */
-export function rightTo(
-  verb: string,
-  { apiVersion, plural }: Pick<ResourceType, "apiVersion" | "plural">,
-  namespace?: string,
-): Right {
-  const right = { group: groupOf(apiVersion), resource: plural, verb };
-  return namespace === undefined ? right : { ...right, namespace };
 }
 
 /** The rights to delete objects, each once. */

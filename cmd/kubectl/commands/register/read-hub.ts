@@ -24,6 +24,7 @@ import type { OpenHub } from "../../hub/open-hub.ts";
 import { listProfiles } from "../../hub/profiles.ts";
 import { listVisibleComponents } from "../check/hub-checks.ts";
 import { type HubReaders, readerOf, readersFor } from "./choose-reader.ts";
+import { listsProfiles } from "./known-cluster.ts";
 import { missingRights, NeededReads } from "./missing-rights.ts";
 import { hostOf, isLoopbackHost } from "./reachable-server.ts";
 import type { RegisterRequest } from "./register-request.ts";
@@ -67,12 +68,13 @@ export async function readHubFacts(
 async function readClusterUsers(
   client: KubeClient,
   signal: AbortSignal,
-): Promise<Pick<HubFacts, "profiles" | "components">> {
-  const [profiles = [], components] = await Promise.all([
+): Promise<Pick<HubFacts, "profiles" | "components" | "unlisted">> {
+  const [profiles, { components, denied }] = await Promise.all([
     unlessDenied(listProfiles(client, undefined, signal)),
-    listVisibleComponents(client, signal),
+    listVisibleComponents({ hub: client }, signal),
   ]);
-  return { profiles, components };
+  const unlisted = [...(profiles === undefined ? [listsProfiles] : []), ...denied];
+  return { profiles: profiles ?? [], components, unlisted };
 }
 
 interface HubQuestion {

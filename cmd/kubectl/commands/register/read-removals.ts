@@ -11,7 +11,7 @@ import { listAnchors } from "../../../../controller/apply/anchor/list-anchors.ts
 import { spokeRoleName } from "../../../../installation/spoke-role.ts";
 import { listProfiles } from "../../hub/profiles.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
-import { otherProfiles, serversOf } from "./known-cluster.ts";
+import { listsProfiles, otherProfiles, serversOf, unknownProfiles } from "./known-cluster.ts";
 import { NeededReads } from "./missing-rights.ts";
 import { readContents } from "./namespace-contents.ts";
 import { onSpoke, type OpenSpoke } from "./open-spoke.ts";
@@ -139,15 +139,19 @@ async function warningsOf(
 ): Promise<readonly string[]> {
   const { account, clusterUid: uid } = registeredOf(profile);
   const { client } = spoke.connection;
-  const [profiles = [], anchors = []] = await Promise.all([
+  const [profiles, anchors] = await Promise.all([
     unlessDenied(
       listProfiles(access.hub, undefined, withTimeout(systemClock, access.hubTimeoutMs, signal)),
     ),
     onSpoke(spoke, listAnchors(client, withTimeout(systemClock, spoke.timeoutMs, signal))),
   ]);
-  const traits = { uid, servers: serversOf(profile), anchors };
-  return otherProfiles(profile.metadata, { profiles, components }, traits).map(
-    (id) =>
-      `ClusterProfile ${id} leads to the same cluster, and loses it if it uses ServiceAccount ${spokeNamespace}/${account}`,
-  );
+  const traits = { uid, servers: serversOf(profile), anchors: anchors ?? [] };
+  const known = { profiles: profiles ?? [], components };
+  return [
+    ...otherProfiles(profile.metadata, known, traits).map(
+      (id) =>
+        `ClusterProfile ${id} leads to the same cluster, and loses it if it uses ServiceAccount ${spokeNamespace}/${account}`,
+    ),
+    ...unknownProfiles({ hub: profiles === undefined ? [listsProfiles] : [], anchors }),
+  ];
 }

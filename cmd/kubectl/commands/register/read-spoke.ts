@@ -57,7 +57,7 @@ export async function readSpokeFacts(
     kubernetes: version ?? "",
     isReady,
     ...present,
-    anchors: anchors ?? [],
+    anchors,
     tokens: (secrets?.items ?? [])
       .filter((secret) => isTokenSecretOf(secret, request.account))
       .map((secret) => ({ ...secret, apiVersion: "v1", kind: "Secret" })),

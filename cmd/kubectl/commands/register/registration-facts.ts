@@ -1,3 +1,4 @@
+import type { Right } from "../../../../access/kube/missing-right.ts";
 import type { AccessCluster, ClusterProfile } from "../../../../api/cluster-profile.ts";
 import type { Component } from "../../../../api/component.ts";
 import type { KubeObject } from "../../../../api/kubernetes.ts";
@@ -14,8 +15,8 @@ export interface SpokeFacts extends PresentObjects {
   readonly kubernetes: string;
   /** Whether `/readyz` says that the API server works. */
   readonly isReady: boolean;
-  /** Anchors of installations. Empty: there are none, or they may not be listed. */
-  readonly anchors: readonly KubeObject[];
+  /** Anchors of installations; undefined: they may not be listed. */
+  readonly anchors: readonly KubeObject[] | undefined;
   /** Metadata of the Secrets that earlier registrations made for tokens of the account. */
   readonly tokens: readonly KubeObject[];
   /** Rights that the caller lacks there, in words. */
@@ -40,6 +41,8 @@ export interface HubFacts {
   /** All ClusterProfiles and components. Empty: there are none, or they may not be listed. */
   readonly profiles: readonly ClusterProfile[];
   readonly components: readonly Component[];
+  /** What of these two may not be listed. */
+  readonly unlisted: readonly Right[];
   /** By `namespace/name`: the Secrets that a reader of the file would read. */
   readonly secrets: ReadonlyMap<string, KubeObject>;
   /** Namespaces that exist, of those that a registration needs. */

@@ -11,7 +11,7 @@ import { recordAt } from "../../../../api/fields.ts";
 import type { KubeObject, Manifest } from "../../../../api/kubernetes.ts";
 import { type ChosenReader, chooseReader } from "./choose-reader.ts";
 import { keepsToken, statedServer, toldAnnotations } from "./earlier-registration.ts";
-import { otherProfiles, traitsOf } from "./known-cluster.ts";
+import { otherProfiles, traitsOf, unknownProfiles } from "./known-cluster.ts";
 import { reachableServer, type Refusal } from "./reachable-server.ts";
 import { refusedRegistration, refusedSecret } from "./refused-registration.ts";
 import type { RegisterRequest } from "./register-request.ts";
@@ -224,6 +224,7 @@ function warningsOf(
       : [
           `The cluster is known as ClusterProfile ${others.join(", ")} already, and takes one component of a kind`,
         ]),
+    ...unknownProfiles({ hub: hub.unlisted, anchors: spoke.anchors }),
     ...(before === undefined || before === server
       ? []
       : [`The server of the ClusterProfile changes from ${before} to ${server}`]),

@@ -1,3 +1,4 @@
+import { type Right, rightTexts } from "../../../../access/kube/missing-right.ts";
 import type { ClusterProfile } from "../../../../api/cluster-profile.ts";
 import type { ComponentKey } from "../../../../api/component.ts";
 import { recordAt, textAt } from "../../../../api/fields.ts";
@@ -48,12 +49,14 @@ interface Users {
   readonly users: readonly ComponentKey[];
   /** The sets that would make such a component again. */
   readonly sets: readonly FleetSet[];
+  /** What of sets may not be listed. */
+  readonly unlisted: readonly Right[];
 }
 
 /** Why a ClusterProfile may not be unregistered. */
 export function refusedRemoval(
   profile: ClusterProfile,
-  { users, sets }: Users,
+  { users, sets, unlisted }: Users,
 ): readonly Refusal[] {
   const manager = profile.spec?.clusterManager?.name ?? "";
   const id = idOf(profile.metadata);
@@ -73,6 +76,11 @@ export function refusedRemoval(
       why: `ClusterProfile ${id} is in use by ${names.join(", ")}`,
       next: [
         ...holdSteps(profile, sets),
+        ...(unlisted.length === 0
+          ? []
+          : [
+              `Whether a fleet set would make a deleted component again could not be read, for want of the right to ${rightTexts(unlisted).join(" and to ")} on the hub.`,
+            ]),
         `Delete the components ${sets.length === 0 ? "first" : "then"}; that removes Knative from the cluster:`,
         ...(first === undefined
           ? []

@@ -1,9 +1,10 @@
 import { unlessDenied } from "../../../../access/kube/api-error.ts";
+import { type Right, rightTo } from "../../../../access/kube/missing-right.ts";
 import { withTimeout } from "../../../../access/time/deadline.ts";
 import { systemClock } from "../../../../access/time/system-clock.ts";
 import type { ClusterProfile } from "../../../../api/cluster-profile.ts";
 import type { ComponentKind } from "../../../../api/component.ts";
-import { type FleetSet, fleetSetKinds } from "../../../../api/fleet-set.ts";
+import { type FleetSet, fleetSetApiVersion, fleetSetKinds } from "../../../../api/fleet-set.ts";
 import type { KubeObject } from "../../../../api/kubernetes.ts";
 import { knownResource } from "../../../../api/resources.ts";
 import { findSelection, placementKinds } from "../../../../controller/sets/find-selection.ts";
@@ -17,36 +18,63 @@ import { idOf } from "./spoke-objects.ts";
 type HubAccess = Pick<ClusterAccess, "hub" | "hubTimeoutMs">;
 
 /**
- * The sets that make their component on the cluster of a ClusterProfile again when somebody deletes it. `kinds`: of the components. None where sets may not be listed. Throws
+ * The sets that make their component on the cluster of a ClusterProfile again when somebody deletes it. `kinds`: of the components. Throws
  * the errors of KubeClient.
  */
 export async function selectingSets(
   profile: ClusterProfile,
   { access, kinds }: { readonly access: HubAccess; readonly kinds: readonly ComponentKind[] },
   signal: AbortSignal,
-): Promise<readonly FleetSet[]> {
+): Promise<SelectingSets> {
   const wanted = allSetKinds.filter((kind) => kinds.includes(fleetSetKinds[kind].component));
-  const sets = (await unlessDenied(listSets(access, { kinds: wanted }, signal))) ?? [];
-  const all = await Promise.all(
-    sets.map(async (set) => ({ set, placements: await readPlacements(set, access, signal) })),
+  const listed = await Promise.all(
+    wanted.map(async (kind) => {
+      const sets = await unlessDenied(listSets(access, { kinds: [kind] }, signal));
+      return { sets, right: rightTo("list", knownResource(fleetSetApiVersion, kind)) };
+    }),
   );
-  return all
-    .filter(({ set, placements }) => stamps(set, profile, placements))
-    .map(({ set }) => set);
+  const all = await Promise.all(
+    listed
+      .flatMap(({ sets = [] }) => sets)
+      .map(async (set) => ({ set, placements: await readPlacements(set, access, signal) })),
+  );
+  return {
+    sets: all
+      .filter(({ set, placements: { items } }) => stamps(set, profile, items))
+      .map(({ set }) => set),
+    unlisted: [
+      ...listed.flatMap(({ sets, right }) => (sets === undefined ? [right] : [])),
+      ...all.flatMap(({ placements: { denied } }) => denied),
+    ],
+  };
 }
 
-/** The placements that a set may select by; undefined where they may not be read. */
+/** The sets that would make a component again, and what of sets and their placements may not be listed. */
+interface SelectingSets {
+  readonly sets: readonly FleetSet[];
+  readonly unlisted: readonly Right[];
+}
+
+interface Placements {
+  /** Undefined: the set selects by labels, or they may not be read. */
+  readonly items?: readonly KubeObject[];
+  readonly denied: readonly Right[];
+}
+
+/** The placements that a set may select by. */
 async function readPlacements(
   { spec, metadata: { namespace } }: FleetSet,
   { hub, hubTimeoutMs }: HubAccess,
   signal: AbortSignal,
-): Promise<readonly KubeObject[] | undefined> {
+): Promise<Placements> {
   const { from } = spec.clusters;
-  if (from === "Selector") return undefined;
+  if (from === "Selector") return { denied: [] };
   const { apiVersion, kind } = placementKinds[from];
   const ref = { resource: knownResource(apiVersion, kind), namespace };
-  return (await unlessDenied(hub.list(ref, {}, withTimeout(systemClock, hubTimeoutMs, signal))))
-    ?.items;
+  const late = withTimeout(systemClock, hubTimeoutMs, signal);
+  const list = await unlessDenied(hub.list(ref, {}, late));
+  if (list === undefined) return { denied: [rightTo("list", ref.resource, namespace)] };
+  return { items: list.items, denied: [] };
 }
 
 /** Whether a set selects a cluster and does not exclude it. Pure. */

@@ -203,8 +203,11 @@ async function refusalsOf(
     .filter((component) => targetIdOf(component) === idOf(profile.metadata))
     .map(componentKeyOf);
   const kinds = users.map(({ kind }) => kind);
-  const sets = kinds.length === 0 ? [] : await selectingSets(profile, { access, kinds }, signal);
-  return refusedRemoval(profile, { users, sets });
+  const selecting =
+    kinds.length === 0
+      ? { sets: [], unlisted: [] }
+      : await selectingSets(profile, { access, kinds }, signal);
+  return refusedRemoval(profile, { users, ...selecting });
 }
 
 async function openSpokeOf(

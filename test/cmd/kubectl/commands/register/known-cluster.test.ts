@@ -2,7 +2,11 @@ import { describe, expect, test } from "vitest";
 
 import type { ClusterProfile } from "../../../../../api/cluster-profile.ts";
 import type { Component } from "../../../../../api/component.ts";
-import { otherProfiles } from "../../../../../cmd/kubectl/commands/register/known-cluster.ts";
+import {
+  listsProfiles,
+  otherProfiles,
+  unknownProfiles,
+} from "../../../../../cmd/kubectl/commands/register/known-cluster.ts";
 import { anchorAnnotations, anchorNameOf } from "../../../../../installation/anchor.ts";
 
 const stored = { uid: "uid", resourceVersion: "1" };
@@ -87,5 +91,27 @@ describe("a cluster is known under another ClusterProfile", () => {
   ])("$name", ({ hub, cluster = {}, others }) => {
     const known = { profiles: [], components: [], ...hub };
     expect(otherProfiles(own, known, { ...traits, ...cluster })).toEqual(others);
+  });
+});
+
+describe("whether a cluster is known under another ClusterProfile", () => {
+  const components = { group: "operator.knative.dev", resource: "knativeservings", verb: "list" };
+  test.each([
+    { hub: [], anchors: [], lacks: undefined },
+    {
+      hub: [listsProfiles],
+      anchors: [],
+      lacks: "list clusterprofiles.multicluster.x-k8s.io on the hub",
+    },
+    { hub: [], anchors: undefined, lacks: "list configmaps on the cluster" },
+    {
+      hub: [listsProfiles, components],
+      anchors: undefined,
+      lacks:
+        "list clusterprofiles.multicluster.x-k8s.io on the hub and to list knativeservings.operator.knative.dev on the hub and to list configmaps on the cluster",
+    },
+  ])("is told with the right that is missing: $lacks", ({ lacks, ...read }) => {
+    const said = `Whether another ClusterProfile leads to the same cluster could not be read, for want of the right to ${lacks}`;
+    expect(unknownProfiles(read)).toEqual(lacks === undefined ? [] : [said]);
   });
 });

@@ -65,6 +65,7 @@ export const hub: HubFacts = {
   readers: readers(tokens),
   profile: undefined,
   profiles: [],
+  unlisted: [],
   components: [],
   secrets: new Map(),
   namespaces: [

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 
 import { resolveAccess } from "../../../../../access/spokes/resolved-access.ts";
+import { listsProfiles } from "../../../../../cmd/kubectl/commands/register/known-cluster.ts";
 import {
   objectComment,
   shownObjects,
@@ -140,6 +141,8 @@ describe("a registration", () => {
   test.each([
     [{ hub: { hasController: false } }, /No controller/],
     [{ hub: { uid: "spoke-uid" } }, /hub itself/],
+    [{ hub: { unlisted: [listsProfiles] } }, /could not be read.* list clusterprofiles/],
+    [{ spoke: { anchors: undefined } }, /could not be read.* list configmaps on the cluster/],
     [
       { hub: { profiles: [otherProfile] } },
       /^The cluster is known as ClusterProfile fleet\/by-hand already/,

@@ -259,7 +259,7 @@ describe("a set makes a deleted component again", () => {
 });
 
 describe("unregister is refused", () => {
-  const none = { users: [], sets: [] };
+  const none = { users: [], sets: [], unlisted: [] };
   test("for a profile of another manager", () => {
     const foreign = { ...profile, spec: { clusterManager: { name: "by-hand" } } };
     expect(refusedRemoval(foreign, none)[0]?.why).toMatch(/"by-hand"/);
@@ -267,15 +267,24 @@ describe("unregister is refused", () => {
 
   test("while components use the profile, with their names", () => {
     const user = { kind: "KnativeServing", namespace: "team-a", name: "knative-serving" } as const;
-    const [refusal] = refusedRemoval(profile, { users: [user], sets: [] });
+    const [refusal] = refusedRemoval(profile, { users: [user], sets: [], unlisted: [] });
     expect(refusal?.why).toMatch(/in use by KnativeServing team-a\/knative-serving/);
     expect(refusal?.next).toContain("kubectl delete knativeserving knative-serving -n team-a");
     expect(refusedRemoval(profile, none)).toEqual([]);
   });
 
+  test("while components use the profile, and says when the sets that make them may not be read", () => {
+    const user = { kind: "KnativeServing", namespace: "team-a", name: "knative-serving" } as const;
+    const unlisted = [{ group: "knfleet.dev", resource: "knativeservingsets", verb: "list" }];
+    const [refusal] = refusedRemoval(profile, { users: [user], sets: [], unlisted });
+    expect(refusal?.next[0]).toBe(
+      "Whether a fleet set would make a deleted component again could not be read, for want of the right to list knativeservingsets.knfleet.dev on the hub.",
+    );
+  });
+
   test("while a set selects the cluster, with the label that keeps it from sets before the deletion", () => {
     const user = { kind: "KnativeServing", namespace: "fleet", name: "prod-eu-1" } as const;
-    const [refusal] = refusedRemoval(profile, { users: [user], sets: [set] });
+    const [refusal] = refusedRemoval(profile, { users: [user], sets: [set], unlisted: [] });
     expect(refusal?.next).toEqual([
       "The cluster is selected by KnativeServingSet fleet/prod, which would make a deleted component again. Keep the cluster from all sets first:",
       "kubectl label clusterprofiles.multicluster.x-k8s.io eu-1 -n fleet knfleet.dev/hold=true",
