@@ -1,4 +1,4 @@
-import { ApiError } from "../../access/kube/api-error.ts";
+import { ApiError, foreignAnswerError } from "../../access/kube/api-error.ts";
 import type { KubeClient } from "../../access/kube/kube-client.ts";
 import { listAt, recordAt, textAt } from "../../api/fields.ts";
 import type { ClusterUser } from "./protection.ts";
@@ -11,7 +11,7 @@ export interface SelfReview extends ClusterUser {
 
 const review = { apiVersion: "authentication.k8s.io/v1", kind: "SelfSubjectReview" };
 
-/** Asks a cluster for the user of the controller. Throws ApiError, and a plain Error when the answer has no user name. */
+/** Asks a cluster for the user of the controller. Throws ApiError, and ConnectionError `standIn` when the answer has no user name. */
 export async function whoAmI(
   client: Pick<KubeClient, "request">,
   signal: AbortSignal,
@@ -20,7 +20,7 @@ export async function whoAmI(
   const answer = await client.request("POST", path, review, signal);
   const user = recordAt(answer, "status", "userInfo");
   const username = textAt(user, "username") ?? "";
-  if (username === "") throw new Error("The cluster does not say who the controller is there");
+  if (username === "") throw foreignAnswerError("a SelfSubjectReview without a user name");
   const groups = listAt(user, "groups").filter((group) => typeof group === "string");
   const time = Date.parse(textAt(recordAt(answer, "metadata"), "creationTimestamp") ?? "");
   return { username, groups, serverTimeMs: Number.isNaN(time) ? undefined : time };

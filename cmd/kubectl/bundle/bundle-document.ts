@@ -7,7 +7,7 @@ import type { DiagnosisReport } from "../commands/diagnose/diagnosis.ts";
 import type { DiffList } from "../commands/diff/diff-list.ts";
 import type { LogList } from "../commands/logs/read-logs.ts";
 import { checkFile, diagnosisFile, diffFile, logsFile, type RecordedFleet } from "./bundle.ts";
-import { checkedDocument, type DocumentSchema } from "./document-check.ts";
+import { asGathered, checkedDocument, type DocumentSchema, schemaOf } from "./document-check.ts";
 
 interface Documents {
   readonly [checkFile]: CheckReport;
@@ -30,5 +30,6 @@ export function documentOf<File extends keyof Documents>(
 ): Documents[File] | undefined {
   const document = documents.get(file);
   if (document === undefined) return undefined;
-  return checkedDocument<Documents[File]>({ path, file, document }, schemas[file]);
+  const isOfSchema = schemaOf<Documents[File]>(asGathered(schemas[file]));
+  return checkedDocument({ path, file, document }, isOfSchema);
 }

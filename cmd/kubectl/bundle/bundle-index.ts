@@ -1,6 +1,6 @@
 import bundleSchema from "../../../docs/schemas/v1/Bundle.json" with { type: "json" };
 import { type Bundle, indexFile, type RecordedFleet } from "./bundle.ts";
-import { checkedDocument } from "./document-check.ts";
+import { asGathered, checkedDocument, schemaOf } from "./document-check.ts";
 
 /** What every version has written into the index. */
 type Index = Pick<Bundle, "generatedAt" | "items"> &
@@ -24,5 +24,6 @@ const indexSchema = {
 /** The index of a bundle. Throws UsageError for one that is not what gather writes. */
 export function indexOf({ path, documents }: Pick<RecordedFleet, "path" | "documents">): Index {
   const document = documents.get(indexFile);
-  return checkedDocument<Index>({ path, file: indexFile, document }, indexSchema);
+  const isIndex = schemaOf<Index>(asGathered(indexSchema));
+  return checkedDocument({ path, file: indexFile, document }, isIndex);
 }

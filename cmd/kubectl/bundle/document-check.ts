@@ -23,9 +23,8 @@ interface FoundDocument {
 /** A document of a bundle, which somebody else may have made. Throws UsageError for one that has not the shape of its schema, with the first field that is wrong. */
 export function checkedDocument<Document>(
   { path, file, document }: FoundDocument,
-  schema: DocumentSchema,
+  isOfSchema: ValidateFunction<Document>,
 ): Document {
-  const isOfSchema = schemaOf<Document>(asGathered(schema));
   if (isOfSchema(document)) return document;
   const isOther = stringAt(document, "apiVersion") !== reportApiVersion;
   const why = isOther
@@ -53,7 +52,7 @@ export function notWritten(wrong: string): string {
 }
 
 /** The schema as gather writes its document: with a summary, and errors without numbers, which follow from the reasons when they are printed. */
-function asGathered({ properties, ...schema }: DocumentSchema): object {
+export function asGathered({ properties, ...schema }: DocumentSchema): object {
   const { errors, summary } = properties;
   const items = { ...errors.items, required: ["cluster", "message", "reason"] };
   return {

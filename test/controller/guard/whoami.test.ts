@@ -39,7 +39,7 @@ test.each([{}, { status: { userInfo: { username: "" } } }])(
   "an answer without a user is none: %j",
   async (answer) => {
     const { client } = clientOf(answer);
-    await expect(whoAmI(client, signal)).rejects.toThrow("does not say who the controller is");
+    await expect(whoAmI(client, signal)).rejects.toThrow("SelfSubjectReview without a user name");
   },
 );
 

@@ -13,51 +13,15 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { parse } from "yaml";
 
-import { isRecord } from "../../../../api/fields.ts";
-import type { KubeObject } from "../../../../api/kubernetes.ts";
 import { quickenSystemClock } from "../../../support/quick-system-clock.ts";
-import { commandNames, lineOf, writeFilesOfLines } from "../every-command.ts";
+import { askingCommands, commandNames, lineOf, writeFilesOfLines } from "../every-command.ts";
 import { goldenLines } from "../golden/golden-lines.ts";
 import { pipe, widths } from "../golden/looks.ts";
 import { recordedFolder } from "../golden/record-scene.ts";
 import { sceneArgs } from "../golden/scenes.ts";
-import { recordedObjects } from "../recorded-hub.ts";
 import { runText, type RunText } from "../run-text.ts";
-import { fleetSet } from "../set-facts.ts";
 import { startStubHub, type StubHub } from "../stub-hub.ts";
-
-// Clears the screen, rings, goes back to the start of the line, hides what follows, sets a title, and turns the order of letters around.
-const hostile = "\u001b[2J\u0007\r\u009b8m\u001b]0;title\u0007\u202e\u001b[32mforged";
-
-/** Fields that say what an object is: with another text in them nothing of it would be shown. */
-const structural =
-  "apiVersion kind vantage group version plural path folder type id code state severity health uid resourceVersion generatedAt cliVersion".split(
-    " ",
-  );
-
-/** Times, numbers, digests and the words of conditions, which are read and not shown. */
-const exact = /^(?:\d{4}-\d\d-\d\dT.*|[\d.]+|[0-9a-f-]{32,}|True|False|Unknown|)$/;
-
-/** A value of an API server or a bundle, with the hostile text in the middle of each text. */
-function spoiled(value: unknown, key = ""): unknown {
-  if (typeof value === "string") {
-    if (structural.includes(key) || exact.test(value)) return value;
-    const parts = key === "cluster" ? value.split("/") : [value];
-    return parts.map((part) => `${part.slice(0, 2)}${hostile}${part.slice(2)}`).join("/");
-  }
-  if (Array.isArray(value)) return value.map((one) => spoiled(one, key));
-  // What a bundle says of a kind, such as its plural.
-  if (!isRecord(value) || key === "kind") return value;
-  return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, spoiled(one, name)]));
-}
-
-/** A set that commands find by its name, with the hostile text in everything else. */
-function hostileSet(): KubeObject {
-  const set = fleetSet();
-  const { name, namespace } = set.metadata;
-  const lies: KubeObject = JSON.parse(JSON.stringify(spoiled(set)));
-  return { ...lies, metadata: { ...lies.metadata, name, namespace } };
-}
+import { hostile, marker, spoiled, startLyingHub, startNamelessHub } from "./lying-hub.ts";
 
 const scenes = ["broken", "whole"] as const;
 type Scene = (typeof scenes)[number];
@@ -65,6 +29,7 @@ type Scene = (typeof scenes)[number];
 let folder: string;
 let hostileFiles: string;
 let lying: StubHub;
+let nameless: StubHub;
 let refusing: StubHub;
 
 beforeAll(async () => {
@@ -85,14 +50,15 @@ beforeAll(async () => {
   const provider = { name: "secretreader", execConfig: { command: "/no/reader", args: ["all"] } };
   const providers = JSON.stringify(spoiled({ providers: [provider] }));
   writeFileSync(join(hostileFiles, "providers.json"), providers);
-  const objects: readonly KubeObject[] = JSON.parse(JSON.stringify(spoiled(recordedObjects)));
-  lying = await startStubHub([...objects, hostileSet()]);
+  lying = await startLyingHub();
+  nameless = await startNamelessHub();
   const body = { kind: "Status", apiVersion: "v1", code: 403, reason: "Forbidden" };
   const message = `may not${hostile} do this`;
   refusing = await startStubHub([], () => ({ status: 403, body: { ...body, message } }));
 });
 afterAll(async () => {
   await lying[Symbol.asyncDispose]();
+  await nameless[Symbol.asyncDispose]();
   await refusing[Symbol.asyncDispose]();
   rmSync(folder, { recursive: true });
 });
@@ -109,7 +75,7 @@ function obeyed({ stdout, stderr }: Awaited<ReturnType<typeof runText>>): readon
 }
 
 function isObeyed(line: string): boolean {
-  return controls.test(line.replaceAll(ownColours, "")) || line.includes("\u001b[32mforged");
+  return controls.test(line.replaceAll(ownColours, "")) || line.includes(`\u001b[32m${marker}`);
 }
 
 function onBundle(scene: Scene, args: readonly string[], looks: RunText) {
@@ -152,40 +118,68 @@ describe("of a bundle whose every text is hostile", () => {
   });
 });
 
+/** What these print by default is a document, which stays exact in a pipe. */
+const documents = ["render", "rollout undo", "rollout adopt"];
+
+function lineHere(name: string, files: string): readonly string[] {
+  return name === "gather" ? [...lineOf(name, files), "--dry-run"] : lineOf(name, files);
+}
+
 // ui serves a page until it is ended, and says only its address; mcp answers a program until its input ends.
 const ending = commandNames.filter((name) => !["ui", "mcp"].includes(name));
 
 describe("of files whose every text is hostile", () => {
   test.each(ending)("%s prints nothing that is obeyed", async (name) => {
     quickenSystemClock(10);
-    // What render prints is a document, which stays exact in a pipe.
-    for (const columns of name === "render" ? [120] : [undefined, 120]) {
+    for (const columns of documents.includes(name) ? [120] : [undefined, 120]) {
       const looks = columns === undefined ? {} : { columns };
       // oxlint-disable-next-line no-await-in-loop -- one line after another
-      const ran = await runText(lineOf(name, hostileFiles), { env: lying.env, ...looks });
+      const ran = await runText(lineHere(name, hostileFiles), { env: lying.env, ...looks });
       expect(obeyed(ran)).toEqual([]);
       expect(ran.stdout + ran.stderr).not.toBe("");
     }
   });
 });
 
+/** Commands whose output on such a hub has no foreign text, and why. */
+const ownTextOnly: Readonly<Record<string, string>> = {
+  explain: "asks no hub, and prints texts of this program",
+  completion: "asks no hub, and prints texts of this program",
+  render: "asks no hub: what it prints of a file is held above",
+  "rollout resume": "prints the name that was typed, and a sentence of its own",
+  "rollout accept-selection": "prints the name that was typed, and a digest of hexadecimal digits",
+};
+
 describe("of a hub whose every text is hostile", () => {
-  test.each(ending)("%s prints nothing that is obeyed", async (name) => {
+  test.each(ending)("%s prints nothing that is obeyed, and shows it cleaned", async (name) => {
     quickenSystemClock(10);
-    for (const { env } of [lying, refusing]) {
+    let shown = "";
+    for (const { env } of [lying, nameless, refusing]) {
       for (const columns of [undefined, 120]) {
         const looks = columns === undefined ? {} : { columns };
         // oxlint-disable-next-line no-await-in-loop -- one line after another
-        const ran = await runText(lineOf(name, folder), { env, ...looks });
-        expect(obeyed(ran)).toEqual([]);
+        const ran = await runText(lineHere(name, folder), { env, ...looks });
+        const isExact = columns === undefined && documents.includes(name);
+        expect(isExact ? [] : obeyed(ran)).toEqual([]);
         expect(ran.stdout + ran.stderr).not.toBe("");
+        expect(ran.stderr).not.toContain("Internal error");
+        // Without a terminal nothing is cut. What a hub that refuses says is another matter.
+        if (columns === undefined && env !== refusing.env) shown += ran.stdout + ran.stderr;
       }
     }
+    const isShown = shown.includes(marker);
+    expect({ name, isShown, shown: isShown ? "" : shown }).toMatchObject({
+      isShown: ownTextOnly[name] === undefined,
+    });
   });
 
-  test.each(["rollout status", "rollout skip"])("%s tells of a set there", async (name) => {
-    const { stdout, stderr } = await runText(lineOf(name, folder), { env: lying.env });
-    expect(`${stdout}${stderr}`).toMatch(/prod/);
-    expect(`${stdout}${stderr}`).not.toContain("not found");
-  });
+  // check names the right that is missing, in words of its own.
+  test.each(askingCommands.filter((name) => ending.includes(name) && name !== "check"))(
+    "%s shows what a hub says that refuses everything",
+    async (name) => {
+      quickenSystemClock(10);
+      const { stdout, stderr } = await runText(lineHere(name, folder), { env: refusing.env });
+      expect(`${stdout}${stderr}`).toContain(marker);
+    },
+  );
 });
