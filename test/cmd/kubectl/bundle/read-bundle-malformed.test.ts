@@ -14,6 +14,7 @@ import {
 } from "../../../../cmd/kubectl/bundle/bundle.ts";
 import { recordedFleet } from "../../../../cmd/kubectl/bundle/read-bundle.ts";
 import { runsOf, seed } from "../../../support/fuzz.ts";
+import { placesIn, withValue } from "../changed-value.ts";
 import { runText } from "../run-text.ts";
 import { bundleCommands, tellingCommands, writeWholeBundle } from "./whole-bundle.ts";
 
@@ -28,22 +29,6 @@ beforeAll(() => {
   files = globSync("**/*.json", { cwd: scene }).toSorted();
 });
 afterAll(() => rmSync(scene, { recursive: true }));
-
-/** The places of all values in a document, from the outside in. */
-function placesIn(value: unknown, place: readonly string[] = []): readonly (readonly string[])[] {
-  const below =
-    typeof value === "object" && value !== null
-      ? Object.entries(value).flatMap(([key, one]) => placesIn(one, [...place, key]))
-      : [];
-  return [place, ...below];
-}
-
-function withValue(document: unknown, [key, ...rest]: readonly string[], value: unknown): unknown {
-  if (key === undefined) return value;
-  const fields: Readonly<Record<string, unknown>> = Object.assign({}, document);
-  const changed = { ...fields, [key]: withValue(fields[key], rest, value) };
-  return Array.isArray(document) ? Object.values(changed) : changed;
-}
 
 /** What commands say of the recorded fleet with one file changed. */
 function saidOf(
