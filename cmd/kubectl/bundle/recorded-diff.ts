@@ -1,3 +1,4 @@
+import type { Component } from "../../../api/component.ts";
 import { foreignText } from "../../../api/foreign-text.ts";
 import { describe } from "../../../api/kubernetes.ts";
 import { isReason, reasons } from "../../../api/reasons.ts";
