@@ -4,6 +4,7 @@ import { plainText } from "../../api/foreign-text.ts";
 import { UsageError } from "./errors.ts";
 import type { Flags } from "./flags.ts";
 import type { Examples } from "./help.ts";
+import type { ToolSchema } from "./main/tool-arguments.ts";
 import { inAscii, wantsAscii } from "./output/characters.ts";
 import { timeText, type TimeText } from "./output/duration.ts";
 import type { Asked } from "./output/notes.ts";
@@ -226,6 +227,8 @@ export interface CommandEntry {
   readonly writesFile?: true;
   /** The command is run by programs, without a person who reads notes. */
   readonly isForPrograms?: true;
+  /** Arguments of the tool for assistants. Absent: there is no tool, or commands/mcp/tools.ts has them. */
+  readonly tool?: ToolSchema;
   readonly load: () => Promise<Action<object>>;
 }
 

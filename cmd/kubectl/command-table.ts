@@ -1,15 +1,14 @@
 import type { CommandEntry, CommandGroup } from "./action.ts";
 import { diffEntry, planEntry, renderEntry } from "./commands/change-entries.ts";
+import { deployments } from "./commands/deployments/command.ts";
 import {
   canIEntry,
   checkEntry,
   diagnoseEntry,
   explainEntry,
   gatherEntry,
-  orphansEntry,
 } from "./commands/diagnosis-entries.ts";
 import {
-  deploymentsEntry,
   eventsEntry,
   getEntry,
   logsEntry,
@@ -20,6 +19,7 @@ import {
 } from "./commands/fleet-entries.ts";
 import { mcpEntry } from "./commands/mcp-entry.ts";
 import { migrateEntries, migrateGroup } from "./commands/migrate-entries.ts";
+import { orphans } from "./commands/orphans/command.ts";
 import { registerEntry, unregisterEntry } from "./commands/register-entries.ts";
 import { rolloutEntries, rolloutGroup } from "./commands/rollout-entries.ts";
 import { uiEntry } from "./commands/ui-entry.ts";
@@ -36,12 +36,12 @@ export const commandTable = (): readonly CommandEntry[] => [
   statusEntry(),
   topEntry(),
   uiEntry(),
-  deploymentsEntry(),
+  deployments,
   getEntry(),
   diagnoseEntry(),
   diffEntry(),
   planEntry(),
-  orphansEntry(),
+  orphans,
   checkEntry(),
   waitEntry(),
   ...rolloutEntries(),

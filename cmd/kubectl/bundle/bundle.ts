@@ -1,5 +1,5 @@
 import type { ServedKind, Column, ObjectRow } from "../commands/get/object-table.ts";
-import type { Report, ReportError } from "../output/report.ts";
+import type { ReportDocument, ReportError } from "../output/report.ts";
 import type { UnreadSpoke } from "../spokes/spoke-reading.ts";
 
 /** Index file of a bundle. */
@@ -50,7 +50,7 @@ export interface BundleSummary {
 }
 
 /** The output of `gather`, and the index of a bundle. */
-export type Bundle = Report<"Bundle", BundleSummary, BundledCluster>;
+export type Bundle = ReportDocument<"Bundle", BundleSummary, BundledCluster>;
 
 /** The objects of one kind on a cluster, with the columns and cells of the server. */
 export interface RecordedTable {

@@ -87,28 +87,6 @@ export function checkEntry(): CommandEntry {
   };
 }
 
-/** `orphans` on the command line. */
-export function orphansEntry(): CommandEntry {
-  return {
-    name: "orphans",
-    args: "[TYPE[/NAME] | NAME...]",
-    summary: "Find what is left over on clusters, and what is in the way of others",
-    text: "Looks at all components of the hub and at every cluster that has a ClusterProfile, also those without a component, for anchors without a component,\ntwo components on one cluster, leftovers in an old namespace, objects with our mark and no anchor, guarded namespaces that nobody uses, and\ndeletions that hang. Each comes with what to do about it; nothing is deleted. The exit code is 1 when something is found.",
-    examples: [
-      ["kubectl knfleet orphans", "the whole fleet"],
-      ["kubectl knfleet orphans --cluster 'eu-*' -o wide", "some clusters"],
-      ["kubectl knfleet orphans ks/knative-serving -n team-a", "the cluster of an installation"],
-      ["kubectl knfleet orphans --no-live", "what the hub knows by itself"],
-      ["kubectl knfleet orphans --bundle fleet.tgz", "on what gather -A has written"],
-    ],
-    options: [noLiveOption()],
-    kind: "OrphanList",
-    readsBundles: true,
-    completes: "installations",
-    load: async () => (await import("./orphans/orphans-action.ts")).runOrphans,
-  };
-}
-
 /** `can-i` on the command line. */
 export function canIEntry(): CommandEntry {
   return {

@@ -47,23 +47,6 @@ export const statusEntry = (): CommandEntry => ({
   load: async () => (await import("./status/status-action.ts")).runStatus,
 });
 
-/** `deployments` on the command line. */
-export const deploymentsEntry = (): CommandEntry => ({
-  name: "deployments",
-  args: installationArgs,
-  summary: "List the Knative deployments of the spokes",
-  text: `The Deployments of the selected installations, read from their clusters. A cluster that cannot be read is named below\nthe table and delays no other.\n${selectionText}`,
-  examples: [
-    ["kubectl knfleet deployments -A", "of the whole fleet"],
-    ["kubectl knfleet deployments ks -A -o wide", "of all KnativeServing, with images"],
-  ],
-  options: [filenameOption()],
-  kind: "DeploymentList",
-  readsBundles: true,
-  completes: "installations",
-  load: async () => (await import("./deployments/deployments-action.ts")).runDeployments,
-});
-
 /** `top` on the command line. */
 export function topEntry(): CommandEntry {
   return {

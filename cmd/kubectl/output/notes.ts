@@ -1,7 +1,6 @@
 import { plainText } from "../../../api/foreign-text.ts";
 import { knfCodes, type KnfCode } from "../../../api/knf/knf-codes.ts";
 import { reasons } from "../../../api/reasons.ts";
-import type { DeploymentList } from "../commands/deployments/deployments.ts";
 import { rolloutCommand } from "../commands/rollout/rollout-steps.ts";
 import type { StatusItem } from "../commands/status/status-item.ts";
 import type { Before } from "../commands/status/status-since.ts";
@@ -103,17 +102,6 @@ function causeLines({ items, summary }: FleetStatus, { commands }: Asked): reado
   return ["causes:", ...lines, ...(rest > 0 ? [`  … and ${rest} more (-o json lists all)`] : [])];
 }
 
-/** The lines below the Deployments: the clusters that could not be read, and why. */
-export function deploymentNotes(list: DeploymentList, asked: Asked): readonly string[] {
-  const { clusters, unread } = list.summary;
-  if (clusters === 0) return [...errorLines(list.errors), ...emptyNotes(asked)];
-  const isEmpty = list.items.length === 0 && unread < clusters;
-  return [
-    ...(isEmpty ? ["No Knative deployments found."] : []),
-    ...unreadNotes(list.errors, { unread, clusters }, asked),
-  ];
-}
-
 // Reasons about the command line or the name: `diagnose` would find nothing else.
 const unwalkable = [
   "NoProviderFile",
@@ -127,7 +115,10 @@ const unwalkable = [
 ];
 
 /** The command to diagnose the first cluster that could not be read. */
-function walkStep(errors: readonly ReportError[], asked: Asked | undefined): readonly string[] {
+function walkStep(
+  errors: readonly ReportError[],
+  asked: Pick<Asked, "commands" | "recorded"> | undefined,
+): readonly string[] {
   if (asked === undefined || asked.recorded === true) return [];
   const cluster = errors.find(
     (error) => error.cluster !== null && !isMissing(error) && !unwalkable.includes(error.reason),
@@ -140,7 +131,7 @@ function walkStep(errors: readonly ReportError[], asked: Asked | undefined): rea
 export function unreadNotes(
   errors: readonly ReportError[],
   { unread, clusters }: { readonly unread: number; readonly clusters: number },
-  asked?: Asked,
+  asked?: Pick<Asked, "commands" | "recorded">,
 ): readonly string[] {
   const noFile = errors.some(({ reason }) => reason === "NoProviderFile");
   const hints = [
@@ -189,7 +180,8 @@ function stepsOf(worst: StatusItem, { commands }: Asked): readonly string[] {
   return [nextStep(worst), walk].map((step) => stepLine(withHub(step, commands)));
 }
 
-function emptyNotes({ commands, namespace, narrowed }: Asked): readonly string[] {
+/** The lines of a command that selected no installation. */
+export function emptyNotes({ commands, namespace, narrowed }: Asked): readonly string[] {
   const where = namespace === undefined ? "in any namespace" : `in ${namespace} namespace`;
   return [
     `No ${narrowed ? "matching " : ""}Knative installations found ${where}.`,
@@ -213,7 +205,7 @@ function isNotFound({ reason }: ReportError): boolean {
 }
 
 /** Whether an error is about a name that does not exist, and not about a cluster. */
-function isMissing({ reason, cluster }: ReportError): boolean {
+export function isMissing({ reason, cluster }: ReportError): boolean {
   return cluster === null && (reason === "NotFound" || reason === "NotServed");
 }
 

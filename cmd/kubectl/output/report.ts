@@ -27,7 +27,7 @@ export function codedError(error: ReportError): ReportError & { readonly code: K
 }
 
 /** The envelope of every JSON or YAML document of `kubectl knfleet`. Within v1, fields are only added. */
-export interface Report<Kind extends string, Summary, Item> {
+export interface ReportDocument<Kind extends string, Summary, Item> {
   readonly apiVersion: typeof reportApiVersion;
   readonly kind: Kind;
   /** RFC 3339, UTC. */
@@ -43,7 +43,10 @@ export interface Report<Kind extends string, Summary, Item> {
 export const reportApiVersion = "knfleet.dev/v1";
 
 /** Time and version of a document. */
-export type ReportStamp = Pick<Report<string, unknown, unknown>, "generatedAt" | "cliVersion">;
+export type ReportStamp = Pick<
+  ReportDocument<string, unknown, unknown>,
+  "generatedAt" | "cliVersion"
+>;
 
 /** The stamp of a document of now, by default of this version. */
 export function stampAt(now: Date, cliVersion = clientVersion): ReportStamp {
@@ -54,8 +57,8 @@ export function stampAt(now: Date, cliVersion = clientVersion): ReportStamp {
 export function reportOf<Kind extends string, Summary, Item>(
   kind: Kind,
   { generatedAt, cliVersion }: ReportStamp,
-  found: Pick<Report<Kind, Summary, Item>, "complete" | "summary" | "items" | "errors">,
-): Report<Kind, Summary, Item> {
+  found: Pick<ReportDocument<Kind, Summary, Item>, "complete" | "summary" | "items" | "errors">,
+): ReportDocument<Kind, Summary, Item> {
   const { complete, summary, items, errors } = found;
   return {
     apiVersion: reportApiVersion,
@@ -90,7 +93,7 @@ export function notFoundErrors(names: readonly string[]): readonly ReportError[]
 export function listExitCode({
   errors,
   complete,
-}: Pick<Report<string, unknown, unknown>, "errors" | "complete">): ExitCode {
+}: Pick<ReportDocument<string, unknown, unknown>, "errors" | "complete">): ExitCode {
   const isMissing = errors.some(({ reason }) => ["NotFound", "NotServed"].includes(reason));
   if (isMissing) return exitCodes.unhealthy;
   return complete ? exitCodes.fine : exitCodes.incomplete;

@@ -1,11 +1,7 @@
 import type { KubeClient } from "../../../access/kube/kube-client.ts";
 import { abortable, Follower, timeoutError, TurnWaits } from "../../../access/time/deadline.ts";
 import { systemClock } from "../../../access/time/system-clock.ts";
-import {
-  type ClusterProfileRef,
-  type Component,
-  operatorApiVersion,
-} from "../../../api/component.ts";
+import type { ClusterProfileRef, Component } from "../../../api/component.ts";
 import { managedClusterOf } from "../../../api/delivery.ts";
 import { FleetError } from "../../../api/errors.ts";
 import { byText } from "../../../api/fields.ts";
@@ -90,31 +86,55 @@ export type ReadOne<Facts> = (
   signal: AbortSignal,
 ) => Promise<Facts>;
 
+/** A cluster to read. */
+export interface ReadTarget {
+  /** Its ClusterProfile. Undefined: the hub itself. */
+  readonly ref: ClusterProfileRef | undefined;
+  /** Whether works bring components to it. */
+  readonly isPulled?: boolean;
+}
+
+interface ReadDeps<Facts> {
+  readonly access: ClusterAccess;
+  readonly limits: ReadLimits;
+  readonly read: ReadOne<Facts>;
+}
+
+/** The clusters of components, once each. */
+export function targetsOf(components: readonly Component[]): readonly ReadTarget[] {
+  return [...Map.groupBy(components, clusterIdOf).values()].map((own) => ({
+    ref: own[0]?.spec?.clusterProfileRef,
+    isPulled: own.some((one) => managedClusterOf(one) !== undefined),
+  }));
+}
+
 /** Like `readClusters`, with a function of the caller for each cluster. */
-export async function readEach<Facts>(
+export function readEach<Facts>(
   components: readonly Component[],
-  deps: {
-    readonly access: ClusterAccess;
-    readonly limits: ReadLimits;
-    readonly read: ReadOne<Facts>;
-  },
+  deps: ReadDeps<Facts>,
   signal: AbortSignal,
 ): Promise<ReadonlyMap<string, Reading<Facts>>> {
-  const { access, limits, read } = deps;
-  const targets = new Map(
-    components.map((component) => [clusterIdOf(component), component.spec?.clusterProfileRef]),
-  );
-  const isRemote = [...targets.values()].some((ref) => ref !== undefined);
+  return readTargets(targetsOf(components), deps, signal);
+}
+
+/** Reads clusters, and has a reading for each by its id: `namespace/name` of its profile, empty for the hub. */
+export async function readTargets<Facts>(
+  targets: readonly ReadTarget[],
+  { access, limits, read }: ReadDeps<Facts>,
+  signal: AbortSignal,
+): Promise<ReadonlyMap<string, Reading<Facts>>> {
+  const isRemote = targets.some(({ ref }) => ref !== undefined);
   const spokes = isRemote ? await access.spokes() : { reach: undefined };
-  const counted = countedReading(targets.size, limits.onProgress);
+  const counted = countedReading(targets.length, limits.onProgress);
   using failed = new Follower(signal);
-  const readings = await mapLimited([...targets], limits.concurrency, async ([id, ref]) => {
+  const readings = await mapLimited(targets, limits.concurrency, async ({ ref, isPulled }) => {
     const timeoutMs = limits.spokeTimeoutMs;
+    const id = ref === undefined ? "" : `${ref.namespace}/${ref.name}`;
     const reading = await counted(id === "" ? "<hub>" : id, () =>
       readCluster({ id, ref }, { access, spokes, timeoutMs, read }, failed.signal),
     );
     if (limits.failFast === true && reading.kind === "unread") failed.abort();
-    return [id, isPulled(components, id) ? asPullOnly(reading) : reading] as const;
+    return [id, isPulled === true ? asPullOnly(reading) : reading] as const;
   });
   return new Map(readings);
 }
@@ -280,15 +300,5 @@ async function connectLasting(
   return {
     client: spoke.client,
     close: () => void spoke[Symbol.asyncDispose]().then(undefined, () => undefined),
-  };
-}
-
-/** A component that does not exist, to read a cluster without components. Without a ClusterProfile it stands for the hub. */
-export function placeholderComponent(ref: ClusterProfileRef | undefined): Component {
-  return {
-    apiVersion: operatorApiVersion,
-    kind: "KnativeServing",
-    metadata: { namespace: "", name: "", uid: "", resourceVersion: "" },
-    spec: ref === undefined ? {} : { clusterProfileRef: ref },
   };
 }

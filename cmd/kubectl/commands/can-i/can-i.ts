@@ -8,7 +8,7 @@ import type { NamespaceOf } from "../../compare/rendering-options.ts";
 import { type ExitCode, exitCodes } from "../../errors.ts";
 import {
   notFoundErrors,
-  type Report,
+  type ReportDocument,
   type ReportError,
   reportOf,
   stampAt,
@@ -56,7 +56,7 @@ interface PermissionSummary {
   readonly unread: number;
 }
 
-export type PermissionReport = Report<"Permissions", PermissionSummary, PermissionItem>;
+export type PermissionReport = ReportDocument<"Permissions", PermissionSummary, PermissionItem>;
 
 interface CanIDeps {
   readonly access: ClusterAccess;

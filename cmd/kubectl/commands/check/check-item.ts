@@ -1,7 +1,7 @@
 import type { ClusterProfileRef, Component } from "../../../../api/component.ts";
 import { describe } from "../../../../api/kubernetes.ts";
 import type { RenderingFlags } from "../../compare/rendering-options.ts";
-import type { Report } from "../../output/report.ts";
+import type { ReportDocument } from "../../output/report.ts";
 import type { Hop, HopState } from "../diagnose/hops/hop.ts";
 
 /** One check of one subject. */
@@ -29,7 +29,7 @@ interface CheckSummary {
   readonly clusters: number;
 }
 
-export type CheckReport = Report<"Check", CheckSummary, CheckItem>;
+export type CheckReport = ReportDocument<"Check", CheckSummary, CheckItem>;
 
 type Optional = "code" | "next" | "cluster" | "subject" | "endsAt";
 

@@ -15,10 +15,9 @@ import type { ClusterAccess } from "../../spokes/cluster-access.ts";
 import { readKubernetesVersion } from "../../spokes/kubernetes-version.ts";
 import {
   mapLimited,
-  readEach,
+  readTargets,
   type ReadLimits,
   type ReadOne,
-  placeholderComponent,
 } from "../../spokes/read-clusters.ts";
 import { ifDenied, pullOnly } from "../../spokes/spoke-reading.ts";
 import { rootCauseOf } from "../diagnose/diagnosis.ts";
@@ -67,8 +66,7 @@ export async function checkClusters(
     ),
   );
   const reached = clusters.filter((_, at) => walked[at]?.isReached === true);
-  const stands = reached.map(({ ref }) => placeholderComponent(ref));
-  const readings = await readEach(stands, { access, limits, read: askCluster }, signal);
+  const readings = await readTargets(reached, { access, limits, read: askCluster }, signal);
   const read = new Map<string, ClusterAnswer>();
   const answered = [...readings].flatMap(([id, reading]) => {
     // The walk has reported the problem.

@@ -1,120 +1,89 @@
-import type { Component, ComponentKind } from "../../../../api/component.ts";
+import type { Component } from "../../../../api/component.ts";
 import { byText } from "../../../../api/fields.ts";
-import type { WorkloadState } from "../../../../installation/readiness.ts";
-import { selectInstallations } from "../../hub/installations.ts";
-import {
-  notFoundErrors,
-  type Report,
-  reportOf,
-  stampAt,
-  type ReportStamp,
-} from "../../output/report.ts";
-import type { Selection } from "../../selection/selection.ts";
+import type { ClustersRead, Fleet } from "../../fleet/fleet.ts";
+import type { Report } from "../../main/report.ts";
+import { age, type Columns, onCluster, toned, wide } from "../../output/columns.ts";
+import { objectName } from "../../output/names.ts";
+import { emptyNotes } from "../../output/notes.ts";
+import type { ReportError } from "../../output/report.ts";
+import type { Cell } from "../../output/table.ts";
 import { deploymentsOf, missingDeployments } from "../../spokes/live-view.ts";
-import {
-  clusterIdOf,
-  readClusters,
-  type Readings,
-  type ReadLimits,
-  unreadErrors,
-} from "../../spokes/read-clusters.ts";
-import type { StatusDeps } from "../status/status.ts";
+import type { SpokeFacts } from "../../spokes/spoke-facts.ts";
 
-/** One Knative Deployment on the cluster of an installation. */
-export interface DeploymentItem {
-  /** The ClusterProfile of the cluster; null for the hub itself. */
-  readonly cluster: { readonly namespace: string; readonly name: string } | null;
-  readonly namespace: string;
-  readonly name: string;
-  readonly available: boolean;
-  /** Null: it does not exist. */
-  readonly state: WorkloadState | null;
-  /** Why it is not available, such as `0 of 1 pods available`; empty when it is. */
-  readonly progress: string;
-  /** The installation's inventory has the Deployment, and the cluster does not. */
-  readonly missing: boolean;
-  readonly replicas: {
-    readonly desired: number;
-    readonly ready: number;
-    readonly upToDate: number;
-    readonly available: number;
-  };
-  readonly createdAt: string | null;
-  readonly images: readonly string[];
-  /** The installation on the hub that it belongs to. */
-  readonly installation: {
-    readonly kind: ComponentKind;
-    readonly namespace: string;
-    readonly name: string;
-  };
+type Item = ReturnType<typeof itemsOf>[number];
+
+/** The Knative Deployments of the selected installations, by cluster, namespace and name. Throws only when the hub cannot be read. */
+export async function listDeployments(fleet: Fleet): Promise<Report<Item>> {
+  const { components, missing } = await fleet.installations();
+  const read = await fleet.readInstalled(components);
+  const next = read.counts.clusters === 0 ? emptyNotes(await fleet.asked()) : [];
+  return { ...deploymentReport(components, read, missing), next };
 }
 
-interface DeploymentSummary {
-  readonly clusters: number;
-  readonly unread: number;
-  readonly deployments: number;
-  readonly notAvailable: number;
-  /** Deployments in inventories that the clusters do not have; the upstream operator keeps no inventory. */
-  readonly missing: number;
-}
-
-export type DeploymentList = Report<"DeploymentList", DeploymentSummary, DeploymentItem>;
-
-/**
- * The Knative Deployments of the selected installations, read from their clusters, sorted by cluster, namespace and
- * name. Throws only when the hub cannot be read; a cluster that cannot be read is in `errors`.
- */
-export async function deployments(
-  { selection, limits }: { readonly selection: Selection; readonly limits: ReadLimits },
-  { access, now }: StatusDeps,
-  signal: AbortSignal,
-): Promise<DeploymentList> {
-  const { components, missing } = await selectInstallations(access, selection, signal);
-  const readings = await readClusters(components, { access, limits }, signal);
-  return deploymentListOf(components, readings, {
-    missing,
-    ...stampAt(now()),
-  });
-}
-
-interface Extras extends ReportStamp {
-  /** Names in the selection that no installation has. */
-  readonly missing: readonly string[];
-}
-
-/** The document for what was read of the clusters. */
-export function deploymentListOf(
+/** What was read of the clusters. `missing`: an error for each name that no installation has. */
+export function deploymentReport(
   components: readonly Component[],
-  readings: Readings,
-  { missing, ...stamp }: Extras,
-): DeploymentList {
-  const items = components.flatMap((component) => itemsOf(component, readings));
-  const unread = unreadErrors(readings);
-  const notFound = notFoundErrors(missing);
-  return reportOf("DeploymentList", stamp, {
-    complete: unread.length === 0,
+  read: ClustersRead<SpokeFacts>,
+  missing: readonly ReportError[],
+): Report<Item> {
+  const { clusters, unread } = read.counts;
+  const items = components
+    .flatMap((component) => itemsOf(component, read.of(component)))
+    .toSorted(
+      byText(({ cluster, namespace, name, installation }) =>
+        [cluster?.namespace, cluster?.name, namespace, name, installation.name].join("\u0000"),
+      ),
+    );
+  const present = items.filter((item) => !item.missing);
+  return {
+    items,
     summary: {
-      clusters: readings.size,
-      unread: unread.length,
-      deployments: items.filter((item) => !item.missing).length,
-      notAvailable: items.filter(({ available, missing: gone }) => !available && !gone).length,
-      missing: items.filter((item) => item.missing).length,
+      clusters,
+      unread,
+      deployments: present.length,
+      notAvailable: present.filter(({ available }) => !available).length,
+      // Deployments in inventories that the clusters do not have; the upstream operator keeps no inventory.
+      missing: items.length - present.length,
     },
-    items: items.toSorted(byText(sortKeyOf)),
-    errors: [...notFound, ...unread],
-  });
+    errors: [...missing, ...read.unread],
+    columns,
+    name: ({ cluster, namespace, name }) =>
+      objectName(cluster, { namespace, type: "deployment.apps", name }),
+    notes: () => (items.length === 0 && unread < clusters ? ["No Knative deployments found."] : []),
+  };
 }
 
-function itemsOf(component: Component, readings: Readings): readonly DeploymentItem[] {
-  const reading = readings.get(clusterIdOf(component));
-  if (reading?.kind !== "read") return [];
+const columns: Columns<Item> = {
+  CLUSTER: onCluster(({ cluster }) => cluster),
+  NAMESPACE: ({ namespace }) => namespace,
+  NAME: ({ name }) => name,
+  READY: readyCell,
+  "UP-TO-DATE": ({ replicas }) => replicas.upToDate,
+  AVAILABLE: ({ replicas }) => replicas.available,
+  AGE: ({ createdAt }) => age(createdAt),
+  IMAGES: wide(({ images }) => images.join(",")),
+  INSTALLATION: wide(
+    ({ installation: { kind, namespace, name } }) => `${kind} ${namespace}/${name}`,
+  ),
+};
+
+function readyCell({ state, replicas }: Item): Cell {
+  const text = `${replicas.ready}/${replicas.desired}`;
+  if (state === null) return toned("bad", "missing");
+  if (state === "scaledToZero") return toned("warning", `${text} (scaled to zero)`);
+  if (state === "rollingOut") return toned("warning", `${text} (in progress)`);
+  return toned(state === "available" ? "good" : "bad", text);
+}
+
+/** The Deployments of an installation: those of its cluster, and those of its inventory that are not there. */
+function itemsOf(component: Component, facts: SpokeFacts | undefined) {
+  if (facts === undefined) return [];
   const { kind, metadata, spec } = component;
   const place = {
     cluster: spec?.clusterProfileRef ?? null,
     installation: { kind, namespace: metadata.namespace, name: metadata.name },
   };
-  const gone = missingDeployments(component, reading.facts).map((id) => missingItem(id, place));
-  const present = deploymentsOf(component, reading.facts).map((fact) => ({
+  const present = deploymentsOf(component, facts).map((fact) => ({
     ...place,
     missing: false,
     namespace: fact.namespace,
@@ -131,28 +100,12 @@ function itemsOf(component: Component, readings: Readings): readonly DeploymentI
     createdAt: fact.createdAt,
     images: fact.images,
   }));
+  const gone = missingDeployments(component, facts).map((id) => {
+    const [namespace = "", name = ""] = id.split("/");
+    const state = null;
+    const replicas = { desired: 0, ready: 0, upToDate: 0, available: 0 };
+    const none = { missing: true, replicas, createdAt: null, images: [] };
+    return { ...place, namespace, name, available: false, state, progress: "", ...none };
+  });
   return [...present, ...gone];
-}
-
-function missingItem(
-  id: string,
-  place: Pick<DeploymentItem, "cluster" | "installation">,
-): DeploymentItem {
-  const [namespace = "", name = ""] = id.split("/");
-  return {
-    ...place,
-    namespace,
-    name,
-    available: false,
-    state: null,
-    progress: "",
-    missing: true,
-    replicas: { desired: 0, ready: 0, upToDate: 0, available: 0 },
-    createdAt: null,
-    images: [],
-  };
-}
-
-function sortKeyOf({ cluster, namespace, name, installation }: DeploymentItem): string {
-  return [cluster?.namespace, cluster?.name, namespace, name, installation.name].join("\u0000");
 }

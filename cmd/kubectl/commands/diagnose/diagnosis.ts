@@ -3,7 +3,7 @@ import type { FleetSetKind } from "../../../../api/fleet-set.ts";
 import { type KnfCode, knfCodes } from "../../../../api/knf/knf-codes.ts";
 import type { NamespacedName } from "../../../../api/kubernetes.ts";
 import type { FilenameFlag } from "../../common-options.ts";
-import type { Report } from "../../output/report.ts";
+import type { ReportDocument } from "../../output/report.ts";
 import type { Finding, Hop, HopId, HopState } from "./hops/hop.ts";
 
 /** Where a walk starts: this machine, this machine with the controller's identity on the hub, or a Job on the hub. */
@@ -49,7 +49,7 @@ export interface DiagnosisSummary {
   }[];
 }
 
-export type DiagnosisReport = Report<"Diagnosis", DiagnosisSummary, Diagnosis>;
+export type DiagnosisReport = ReportDocument<"Diagnosis", DiagnosisSummary, Diagnosis>;
 
 /** Flags of `diagnose` alone. */
 export interface DiagnoseFlags extends FilenameFlag {

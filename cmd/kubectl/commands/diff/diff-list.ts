@@ -5,7 +5,7 @@ import type { ChangeKind, Comparison, ObjectChange } from "../../compare/compare
 import { type ExitCode, exitCodes } from "../../errors.ts";
 import {
   notFoundErrors,
-  type Report,
+  type ReportDocument,
   type ReportError,
   reportOf,
   type ReportStamp,
@@ -48,7 +48,7 @@ interface DiffSummary {
   readonly sides: readonly [live: string, wanted: string];
 }
 
-export type DiffList = Report<"DiffList", DiffSummary, DiffItem>;
+export type DiffList = ReportDocument<"DiffList", DiffSummary, DiffItem>;
 
 /** The item of a document for a changed object. */
 export function diffItem(

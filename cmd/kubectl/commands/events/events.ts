@@ -7,7 +7,7 @@ import { knownResource } from "../../../../api/resources.ts";
 import { namespacesOf } from "../../compare/rendering-options.ts";
 import { type EventFact, eventFactOf, newestLast } from "../../hub/event-fact.ts";
 import { selectInstallations } from "../../hub/installations.ts";
-import { notFoundErrors, type Report, reportOf, stampAt } from "../../output/report.ts";
+import { notFoundErrors, type ReportDocument, reportOf, stampAt } from "../../output/report.ts";
 import type { Selection } from "../../selection/selection.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
 import {
@@ -31,7 +31,7 @@ interface EventSummary {
   readonly unread: number;
 }
 
-export type EventList = Report<"EventList", EventSummary, EventItem>;
+export type EventList = ReportDocument<"EventList", EventSummary, EventItem>;
 
 export interface EventFilter {
   /** Empty: all. */

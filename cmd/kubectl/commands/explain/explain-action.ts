@@ -2,11 +2,11 @@ import { knfCodes } from "../../../../api/knf/knf-codes.ts";
 import { type ActionInput, print } from "../../action.ts";
 import { type ExitCode, exitCodes } from "../../errors.ts";
 import { sortedBy } from "../../output/jsonpath.ts";
-import { type Report, reportOf, stampAt } from "../../output/report.ts";
+import { type ReportDocument, reportOf, stampAt } from "../../output/report.ts";
 import { orNone, type Table } from "../../output/table.ts";
 import { explain, explainable, type Explanation } from "./explain.ts";
 
-type ExplanationReport = Report<"Explanation", { readonly total: number }, Explanation>;
+type ExplanationReport = ReportDocument<"Explanation", { readonly total: number }, Explanation>;
 
 /** `kubectl knfleet explain`: asks no server and reads no file. */
 export async function runExplain({

@@ -2,7 +2,12 @@ import { ApiError } from "../../../../access/kube/api-error.ts";
 import { withTimeout } from "../../../../access/time/deadline.ts";
 import { systemClock } from "../../../../access/time/system-clock.ts";
 import type { ClusterProfile } from "../../../../api/cluster-profile.ts";
-import { allKinds, type Component, componentKeyOf } from "../../../../api/component.ts";
+import {
+  allKinds,
+  type ClusterProfileRef,
+  type Component,
+  componentKeyOf,
+} from "../../../../api/component.ts";
 import { managedClusterOf } from "../../../../api/delivery.ts";
 import { byText, isRecord } from "../../../../api/fields.ts";
 import { isNarrowed } from "../../action.ts";
@@ -14,11 +19,12 @@ import { listSelectedProfiles } from "../../hub/profiles.ts";
 import { stringAt } from "../../selection/fields.ts";
 import { missingNames, type Selection } from "../../selection/selection.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
+import { isRemote } from "../../spokes/live-view.ts";
 import {
   clusterIdOf,
-  readEach,
   type ReadLimits,
-  placeholderComponent,
+  readTargets,
+  targetsOf,
 } from "../../spokes/read-clusters.ts";
 import { ifDenied, type Reading } from "../../spokes/spoke-reading.ts";
 import type { ObjectRow } from "../get/object-table.ts";
@@ -49,18 +55,18 @@ export async function gather(
 ): Promise<Gathered> {
   const components = await listInstallations(access, selection, signal);
   const profiles = isWholeFleet(selection) ? await listProfiles(access, signal) : undefined;
-  const stands = (profiles ?? []).map(({ metadata: { namespace, name } }) =>
-    placeholderComponent({ namespace, name }),
-  );
-  const remote = [...components, ...stands].filter(
-    ({ spec }) => spec?.clusterProfileRef !== undefined,
+  const refs = (profiles ?? []).map(({ metadata: { namespace, name } }) => ({ namespace, name }));
+  const used = targetsOf(components.filter(isRemote));
+  const unused = refs.filter(
+    ({ namespace, name }) =>
+      !used.some(({ ref }) => ref?.namespace === namespace && ref.name === name),
   );
   const traces = profiles !== undefined;
   const providers = new Map<string, string | null>();
   const [{ hub, errors }, readings] = await Promise.all([
-    gatherHub([...components, ...stands], { access, selection, traces }, signal),
-    readEach(
-      remote,
+    gatherHub(components, { access, selection, traces, refs }, signal),
+    readTargets(
+      [...used, ...unused.map((ref) => ({ ref }))],
       {
         access,
         limits,
@@ -104,7 +110,11 @@ async function listProfiles(
   }
 }
 
-type HubPlanDeps = Pick<GatherDeps, "access" | "selection"> & Pick<ClusterPlan, "traces">;
+interface HubPlanDeps extends Pick<GatherDeps, "access" | "selection"> {
+  readonly traces: boolean;
+  /** The ClusterProfiles that the bundle has besides those of the components. */
+  readonly refs: readonly ClusterProfileRef[];
+}
 
 async function gatherHub(
   components: readonly Component[],
@@ -120,7 +130,7 @@ const controllersUnknown =
 
 async function planHub(
   components: readonly Component[],
-  { access, selection, traces }: HubPlanDeps,
+  { access, selection, traces, refs }: HubPlanDeps,
   signal: AbortSignal,
 ): Promise<{ readonly plan: ClusterPlan; readonly errors: Gathered["errors"] }> {
   const { hub, hubTimeoutMs } = access;
@@ -130,13 +140,17 @@ async function planHub(
     planSets(components, { access, selection, isWhole: traces }, deadline),
   ]);
   const places = [
-    ...components.flatMap(({ metadata: { namespace } }) => (namespace === "" ? [] : [namespace])),
+    ...components.map(({ metadata: { namespace } }) => namespace),
     ...components.flatMap(({ spec }) => spec?.clusterProfileRef?.namespace ?? []),
+    ...refs.map(({ namespace }) => namespace),
     ...(deployments ?? []).map(({ namespace }) => namespace),
     ...(sets?.sets ?? []).map(({ metadata: { namespace } }) => namespace),
   ];
   const uids = new Set(components.map(({ metadata }) => metadata.uid));
-  const profiles = new Set(components.map(clusterIdOf));
+  const profiles = new Set([
+    ...components.map(clusterIdOf),
+    ...refs.map(({ namespace, name }) => `${namespace}/${name}`),
+  ]);
   const plan: ClusterPlan = {
     namespaces: [...new Set(places)],
     pulled: [...new Set(components.flatMap((one) => managedClusterOf(one) ?? []))],

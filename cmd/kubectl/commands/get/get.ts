@@ -4,7 +4,7 @@ import type { Component } from "../../../../api/component.ts";
 import { byText, isRecord } from "../../../../api/fields.ts";
 import { namespacesOf } from "../../compare/rendering-options.ts";
 import { selectInstallations } from "../../hub/installations.ts";
-import { type Report, type ReportError, reportOf, stampAt } from "../../output/report.ts";
+import { type ReportDocument, type ReportError, reportOf, stampAt } from "../../output/report.ts";
 import { stringAt } from "../../selection/fields.ts";
 import type { Selection } from "../../selection/selection.ts";
 import { fleetSetKindOf } from "../../selection/set-ref.ts";
@@ -41,7 +41,7 @@ interface ObjectSummary {
   readonly unread: number;
 }
 
-type ObjectList = Report<"ObjectList", ObjectSummary, ObjectItem>;
+type ObjectList = ReportDocument<"ObjectList", ObjectSummary, ObjectItem>;
 
 /** Rows of one kind with the same columns, of all clusters. */
 export interface ObjectBlock {

@@ -6,7 +6,7 @@ import type { Component } from "../../../../api/component.ts";
 import { selectInstallations } from "../../hub/installations.ts";
 import {
   notFoundErrors,
-  type Report,
+  type ReportDocument,
   type ReportError,
   reportOf,
   stampAt,
@@ -33,7 +33,7 @@ interface LogSummary {
   readonly unread: number;
 }
 
-export type LogList = Report<"LogList", LogSummary, LogItem>;
+export type LogList = ReportDocument<"LogList", LogSummary, LogItem>;
 
 /** Which lines to read. */
 export interface LogFilter {

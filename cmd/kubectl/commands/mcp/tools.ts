@@ -1,29 +1,14 @@
 import type { ActionInput, CommandEntry } from "../../action.ts";
 import type { Flags } from "../../flags.ts";
+import { selectionArguments, type ToolSchema } from "../../main/tool-arguments.ts";
 import { diffEntry, planEntry } from "../change-entries.ts";
-import {
-  canIEntry,
-  checkEntry,
-  diagnoseEntry,
-  explainEntry,
-  orphansEntry,
-} from "../diagnosis-entries.ts";
-import {
-  deploymentsEntry,
-  eventsEntry,
-  getEntry,
-  logsEntry,
-  statusEntry,
-  treeEntry,
-} from "../fleet-entries.ts";
+import { deployments } from "../deployments/command.ts";
+import { canIEntry, checkEntry, diagnoseEntry, explainEntry } from "../diagnosis-entries.ts";
+import { eventsEntry, getEntry, logsEntry, statusEntry, treeEntry } from "../fleet-entries.ts";
+import { orphans } from "../orphans/command.ts";
 import { rolloutEntries } from "../rollout-entries.ts";
 import { versionEntry } from "../workstation-entries.ts";
-import {
-  type ArgumentName,
-  type ToolArguments,
-  toolSchema,
-  type ToolSchema,
-} from "./tool-arguments.ts";
+import { type ArgumentName, type ToolArguments, toolSchema } from "./tool-arguments.ts";
 
 /** A command that only reads, as a tool. */
 export interface Tool {
@@ -34,12 +19,13 @@ export interface Tool {
   readonly entry: CommandEntry;
 }
 
-const selection = ["namespace", "selector", "cluster", "on", "failed", "reason"] as const;
+const selection = selectionArguments;
 const installations = ["names", ...selection] as const;
 
+/** A command that is declared with `command()` says its arguments itself. */
 type Offered = readonly [
   entry: CommandEntry,
-  names: readonly ArgumentName[],
+  names?: readonly ArgumentName[],
   required?: readonly ArgumentName[],
 ];
 
@@ -57,12 +43,12 @@ function offered(): readonly Offered[] {
     [statusEntry(), [...installations, "live"]],
     [diagnoseEntry(), ["targets", ...selection]],
     [explainEntry(), ["words"], ["words"]],
-    [deploymentsEntry(), installations],
+    [deployments],
     [treeEntry(), [...installations, "all"]],
     [eventsEntry(), [...installations, "types", "since", "live"]],
     [logsEntry(), [...installations, "since", "tail", "container", "live"]],
     [getEntry(), ["kinds", ...selection, "spokeNamespace", "spokeSelector"], ["kinds"]],
-    [orphansEntry(), ["cluster", "on", "live"]],
+    [orphans],
     [checkEntry(), ["cluster", "on", "warnWithin"]],
     [versionEntry(), ["namespace", "cluster", "on", "live", "client"]],
     [diffEntry(), installations],
@@ -78,10 +64,10 @@ function offered(): readonly Offered[] {
 export function toolsFor({ bundle }: Pick<Flags, "bundle">): readonly Tool[] {
   return offered()
     .filter(([entry]) => bundle === undefined || worksOnBundle(entry))
-    .map(([entry, names, required = []]) => ({
+    .map(([entry, names = [], required = []]) => ({
       name: entry.name.replaceAll(" ", "_"),
       description: `${entry.summary}. Returns a ${entry.kind ?? "text"} document of knfleet.dev/v1.`,
-      schema: toolSchema(names, required),
+      schema: entry.tool ?? toolSchema(names, required),
       entry,
     }));
 }

@@ -1,5 +1,10 @@
 import { type ExitCode, exitCodes } from "../../errors.ts";
-import { type Report, type ReportError, reportOf, type ReportStamp } from "../../output/report.ts";
+import {
+  type ReportDocument,
+  type ReportError,
+  reportOf,
+  type ReportStamp,
+} from "../../output/report.ts";
 import { stepsFromUpstream } from "./from-upstream.ts";
 import type { Direction, MigrationFacts } from "./migration-facts.ts";
 import type { Step } from "./step.ts";
@@ -19,7 +24,7 @@ interface MigrationSummary {
 }
 
 /** The document of `migrate`. */
-export type MigrationPlan = Report<"MigrationPlan", MigrationSummary, NumberedStep>;
+export type MigrationPlan = ReportDocument<"MigrationPlan", MigrationSummary, NumberedStep>;
 
 /** Decides the steps of a migration from what was read, in the order in which they have to be done. */
 export function stepsOf(facts: MigrationFacts): readonly Step[] {

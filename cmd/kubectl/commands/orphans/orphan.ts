@@ -10,7 +10,6 @@ import {
   guardLabels,
   managedByValue,
 } from "../../../../installation/anchor.ts";
-import type { Report } from "../../output/report.ts";
 import { words } from "../../output/steps.ts";
 import { mapLimited } from "../../spokes/read-clusters.ts";
 import type { OrphanFinding } from "./orphan-findings.ts";
@@ -38,15 +37,6 @@ export interface OrphanItem {
   /** Steps in order: commands to paste, or sentences. Nothing happens automatically. */
   readonly next: readonly string[];
 }
-
-interface OrphanSummary {
-  readonly findings: number;
-  readonly components: number;
-  readonly clusters: number;
-  readonly unread: number;
-}
-
-export type OrphanList = Report<"OrphanList", OrphanSummary, OrphanItem>;
 
 /** A key in the form of the document. */
 export function objectOf({

@@ -1,81 +1,114 @@
 import { allKinds, type ClusterProfileRef, type Component } from "../../../../api/component.ts";
 import { byText } from "../../../../api/fields.ts";
+import { plainText } from "../../../../api/foreign-text.ts";
 import { targetIdOf } from "../../../../controller/component-identity.ts";
 import { readHubId } from "../../compare/target-installation.ts";
-import { type ExitCode, exitCodes } from "../../errors.ts";
-import type { Flags } from "../../flags.ts";
+import { exitCodes, UsageError } from "../../errors.ts";
+import type { Fleet } from "../../fleet/fleet.ts";
 import { listInstallations } from "../../hub/installations.ts";
 import { listSelectedProfiles } from "../../hub/profiles.ts";
-import { type ReportError, reportOf, stampAt } from "../../output/report.ts";
-import type { ClusterAccess } from "../../spokes/cluster-access.ts";
-import {
-  readEach,
-  type ReadLimits,
-  type ReadOne,
-  placeholderComponent,
-  unreadErrors,
-} from "../../spokes/read-clusters.ts";
+import type { Report } from "../../main/report.ts";
+import { type Columns, onCluster, shortened, toned, wide } from "../../output/columns.ts";
+import { objectLine } from "../../output/names.ts";
+import { countOf } from "../../output/notes.ts";
+import type { ReportError } from "../../output/report.ts";
+import { commandsOf, numberedSteps, withHubSteps } from "../../output/steps.ts";
+import type { ReadTarget } from "../../spokes/read-clusters.ts";
 import { clusterFindings } from "./cluster-findings.ts";
 import { hubFindings } from "./hub-findings.ts";
-import { type OrphanItem, type OrphanList, readTraces, type Traces } from "./orphan.ts";
-
-interface OrphansDeps {
-  readonly access: ClusterAccess;
-  readonly limits: ReadLimits;
-  readonly flags: Pick<Flags, "cluster" | "on">;
-  /** Installations whose clusters are read; absent: all clusters. */
-  readonly only?: readonly Component[];
-  /** False: only the hub is read. */
-  readonly live: boolean;
-  readonly now: () => Date;
-}
+import { type OrphanItem, readTraces, type Traces } from "./orphan.ts";
 
 /**
  * Finds leftovers on all clusters with a ClusterProfile, and what is in the way of the components of the hub. Throws only when the hub cannot be read; a
- * cluster that cannot be read is in `errors`. Changes nothing.
+ * cluster that cannot be read is in `errors`. Changes nothing. `live`: false reads the hub alone.
  */
-export async function orphans(deps: OrphansDeps, signal: AbortSignal): Promise<OrphanList> {
-  const { access, limits, flags, only, live, now } = deps;
+export async function findOrphans(fleet: Fleet, live: boolean): Promise<Report<OrphanItem>> {
+  const { flags, signal } = fleet;
+  if (flags.recorded?.isWhole === false) throw new UsageError(partOnly, wholeSteps);
+  const access = await fleet.access();
+  // Without names all clusters are read, also those without an installation.
+  const selected = fleet.args.length === 0 ? undefined : await fleet.installations();
   const everywhere = { kinds: allKinds, names: [], namespace: undefined };
   const components = await listInstallations(access, everywhere, signal);
   const hubId = await readHubId(access, signal);
-  const stands = live ? await listStandIns(deps, signal) : [];
-  const readings = await readEach(stands, { access, limits, read: readOne }, signal);
-  const nowMs = now().getTime();
-  const seen = new Map(
-    [...readings].flatMap(([id, reading]) =>
-      reading.kind === "read" ? [[id, reading.facts] as const] : [],
-    ),
-  );
+  const targets = live ? await targetsFor(fleet, selected?.components) : [];
+  const reading = await fleet.read(targets, ({ client }, deadline) => readTraces(client, deadline));
+  const nowMs = fleet.now().getTime();
+  const seen = new Map(reading.all);
   const read = new Set([...seen].flatMap(([id, { denied }]) => (denied.length === 0 ? [id] : [])));
   const clusters = sameClusters(seen);
   const found = clusters.flatMap(([names, traces]) => {
-    const targets = new Set(components.map(targetIdOf));
-    const [first = ""] = [...names.intersection(targets), ...names];
+    const ids = new Set(components.map(targetIdOf));
+    const [first = ""] = [...names.intersection(ids), ...names];
     const known = { cluster: clusterOf(first), names, read, components, hubId, nowMs };
     return clusterFindings(traces, known);
   });
   const isWhole = flags.cluster === undefined && flags.on === undefined;
-  const ofHub = isWhole ? hubFindings(components, nowMs).filter(isAsked(only)) : [];
+  const ofHub = isWhole ? hubFindings(components, nowMs) : [];
   // Where a component of a wrong form is installed is not known: it is there, so it has left nothing.
-  const isLeft = ({ component }: OrphanItem): boolean =>
-    access.malformed?.has(component?.uid ?? "") !== true;
-  const items = [...ofHub, ...found.filter(isLeft)].toSorted(byText(keyOf));
-  const unread = unreadErrors(readings);
-  const denied = [...readings].flatMap(([id, reading]) =>
-    reading.kind === "read" ? deniedErrors(id, reading.facts) : [],
-  );
-  return reportOf("OrphanList", stampAt(now()), {
-    complete: unread.length + denied.length === 0,
-    summary: {
-      findings: items.length,
-      components: components.length,
-      clusters: clusters.length + readings.size - seen.size,
-      unread: unread.length,
-    },
-    items,
-    errors: [...denied, ...unread],
-  });
+  const { malformed } = await fleet.access();
+  const left = found.filter(({ component }) => malformed?.has(component?.uid ?? "") !== true);
+  const items = [...ofHub.filter(isAsked(selected?.components)), ...left].toSorted(byText(keyOf));
+  const denied = [...seen].flatMap(([id, traces]) => deniedErrors(id, traces));
+  const missing = selected?.missing ?? [];
+  const summary = {
+    findings: items.length,
+    components: components.length,
+    clusters: clusters.length + reading.readings.size - seen.size,
+    unread: reading.unread.length,
+  };
+  // The steps are for the clusters themselves, also when the findings come from a bundle.
+  const steps = withHubSteps(items, commandsOf({ ...flags, bundle: undefined }));
+  return {
+    items: steps,
+    summary,
+    errors: [...missing, ...denied, ...reading.unread],
+    ...(items.length + missing.length > 0 ? { exitCode: exitCodes.unhealthy } : {}),
+    columns,
+    name: ({ cluster, object }) => objectLine(cluster, object),
+    notes: (sorted) => notesOf(sorted, summary),
+    advises: false,
+  };
+}
+
+const partOnly =
+  "The bundle is of a part of the fleet: what is left over shows only where all of it is known";
+const wholeSteps = ["kubectl knfleet gather -A -o fleet.tgz"];
+
+const columns: Columns<OrphanItem> = {
+  CLUSTER: onCluster(({ cluster }) => cluster),
+  FINDING: ({ finding }) => toned(finding === "AnotherHub" ? "warning" : "bad", finding),
+  KIND: ({ object }) => object.kind,
+  NAMESPACE: ({ object }) => object.namespace,
+  NAME: ({ object }) => object.name,
+  OBJECTS: wide(({ objects }) => objects),
+  UID: wide(({ component }) => component?.uid),
+  MESSAGE: shortened(({ message }) => message),
+};
+
+const shownSteps = 5;
+
+function notesOf(
+  items: readonly OrphanItem[],
+  {
+    findings,
+    components,
+    clusters,
+  }: Readonly<Record<"findings" | "components" | "clusters", number>>,
+): readonly string[] {
+  const looked = `${countOf(components, "component")} and ${countOf(clusters, "cluster")} looked at`;
+  const steps = items
+    .slice(0, shownSteps)
+    .flatMap(({ finding, object, next }) => [
+      `${finding} ${object.kind} ${plainText(object.name)}:`,
+      ...numberedSteps(next),
+    ]);
+  const rest = items.length - shownSteps;
+  return [
+    `${findings === 0 ? "Nothing is left over" : `${findings} found`}, ${looked}. Nothing was deleted.`,
+    ...steps,
+    ...(rest > 0 ? [`… and ${rest} more (-o json has all steps)`] : []),
+  ];
 }
 
 /** Whether a finding of the hub is about one of the installations. */
@@ -88,24 +121,23 @@ function isAsked(only: readonly Component[] | undefined): (item: OrphanItem) => 
     );
 }
 
-const readOne: ReadOne<Traces> = ({ client }, signal) => readTraces(client, signal);
-
-/** One placeholder component for each cluster to read, because leftovers have no component. */
-async function listStandIns(
-  { access, flags, only }: OrphansDeps,
-  signal: AbortSignal,
-): Promise<readonly Component[]> {
+/** The clusters to read: those of installations, or all that flags select. */
+async function targetsFor(
+  fleet: Fleet,
+  only: readonly Component[] | undefined,
+): Promise<readonly ReadTarget[]> {
   if (only !== undefined) {
     const refs = new Map(only.map((one) => [targetIdOf(one), one.spec?.clusterProfileRef]));
-    return [...refs.values()].map(placeholderComponent);
+    return [...refs.values()].map((ref) => ({ ref }));
   }
-  const profiles = await listSelectedProfiles(
-    { access, flags: { ...flags, namespace: undefined } },
-    signal,
-  );
-  const refs = profiles.map(({ metadata: { namespace, name } }) => ({ namespace, name }));
-  const isHub = flags.on === undefined && ["hub", "<hub>", undefined].includes(flags.cluster);
-  return [...(isHub ? [placeholderComponent(undefined)] : []), ...refs.map(placeholderComponent)];
+  const { cluster, on } = fleet.flags;
+  const request = { access: await fleet.access(), flags: { cluster, on, namespace: undefined } };
+  const profiles = await listSelectedProfiles(request, fleet.signal);
+  const isHub = on === undefined && ["hub", "<hub>", undefined].includes(cluster);
+  return [
+    ...(isHub ? [{ ref: undefined }] : []),
+    ...profiles.map(({ metadata: { namespace, name } }) => ({ ref: { namespace, name } })),
+  ];
 }
 
 function clusterOf(id: string): ClusterProfileRef | null {
@@ -122,12 +154,6 @@ function deniedErrors(id: string, { denied }: Traces): readonly ReportError[] {
 function keyOf({ cluster, object, finding }: OrphanItem): string {
   const place = [cluster?.namespace, cluster?.name, object.namespace, object.kind, object.name];
   return [...place, finding].join("\u0000");
-}
-
-/** 1 for a finding, 3 when a cluster could not be read and nothing was found. */
-export function orphansExitCode({ items, complete }: OrphanList): ExitCode {
-  if (items.length > 0) return exitCodes.unhealthy;
-  return complete ? exitCodes.fine : exitCodes.incomplete;
 }
 
 /**

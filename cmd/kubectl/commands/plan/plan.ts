@@ -10,7 +10,7 @@ import { type Comparable, comparableOf, fetchSources } from "../../compare/compa
 import { remarkLines, type RenderSettings } from "../../compare/render-component.ts";
 import { readHubId } from "../../compare/target-installation.ts";
 import { type ExitCode, exitCodes } from "../../errors.ts";
-import { type Report, reportOf, stampAt } from "../../output/report.ts";
+import { type ReportDocument, reportOf, stampAt } from "../../output/report.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
 import { readKubernetesVersion } from "../../spokes/kubernetes-version.ts";
 import {
@@ -46,7 +46,7 @@ interface PlanSummary {
   readonly pods: number;
 }
 
-export type Plan = Report<"Plan", PlanSummary, PlanItem>;
+export type Plan = ReportDocument<"Plan", PlanSummary, PlanItem>;
 
 /** How to read the hub and the clusters for a plan. */
 export interface PlanDeps {

@@ -9,7 +9,7 @@ import {
 } from "../../../../api/fleet-set.ts";
 import { durationOf } from "../../../../sets/limits.ts";
 import { deletionText } from "../../hub/set-view.ts";
-import { type Report, reportOf, type ReportStamp } from "../../output/report.ts";
+import { type ReportDocument, reportOf, type ReportStamp } from "../../output/report.ts";
 
 /** The outcome of a rollout, which decides the exit code. */
 export type RolloutOutcome = "complete" | "failed" | "incomplete";
@@ -74,7 +74,7 @@ export const failedPhases: readonly (RolloutPhase | undefined)[] = [
 ];
 
 /** The document of several sets. Its outcome is the worst one. */
-export type RolloutStatus = Report<
+export type RolloutStatus = ReportDocument<
   "RolloutStatus",
   { readonly outcome: RolloutOutcome },
   RolloutItem

@@ -17,7 +17,7 @@ import { servedBy } from "../../hub/replicas.ts";
 import { type SetItem, setItemOf, setsBeside } from "../../hub/set-view.ts";
 import {
   notFoundErrors,
-  type Report,
+  type ReportDocument,
   type ReportError,
   reportOf,
   stampAt,
@@ -82,7 +82,7 @@ interface StatusSummary {
   readonly causes: readonly (Cause & { readonly count: number })[];
 }
 
-export type FleetStatus = Report<"FleetStatus", StatusSummary, StatusItem> & {
+export type FleetStatus = ReportDocument<"FleetStatus", StatusSummary, StatusItem> & {
   /** Null: they were not asked for, or may not be read. */
   readonly sets: readonly SetItem[] | null;
   /** Whether the controller works; null: it was not asked for, or is not known. */

@@ -5,7 +5,7 @@ import { byText } from "../../../../api/fields.ts";
 import type { NamespaceOf } from "../../compare/rendering-options.ts";
 import { hubViewOf, selectInstallations } from "../../hub/installations.ts";
 import { codedReason } from "../../output/names.ts";
-import { notFoundErrors, type Report, reportOf, stampAt } from "../../output/report.ts";
+import { notFoundErrors, type ReportDocument, reportOf, stampAt } from "../../output/report.ts";
 import type { Selection } from "../../selection/selection.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
 import {
@@ -37,7 +37,7 @@ interface TreeSummary {
 }
 
 /** One tree an installation; those of one fleet set are below it. */
-export type TreeReport = Report<"Tree", TreeSummary, TreeNode>;
+export type TreeReport = ReportDocument<"Tree", TreeSummary, TreeNode>;
 
 interface TreeDeps {
   readonly access: ClusterAccess;

@@ -1,11 +1,12 @@
 import { plainText } from "../../../../api/foreign-text.ts";
 import type { ActionInput } from "../../action.ts";
 import { failureOf } from "../../failure.ts";
+import type { ToolSchema } from "../../main/tool-arguments.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
 import { KnownSecrets } from "../gather/known-secrets.ts";
 import { Redactor } from "../gather/write-bundle.ts";
 import { runTool } from "../mcp/run-tool.ts";
-import { checkedArguments, type ToolSchema } from "../mcp/tool-arguments.ts";
+import { checkedArguments } from "../mcp/tool-arguments.ts";
 import type { Tool } from "../mcp/tools.ts";
 import { clusterList } from "./clusters.ts";
 

@@ -8,7 +8,7 @@ import { conditionOf } from "../../../../api/conditions.ts";
 import { foreignText } from "../../../../api/foreign-text.ts";
 import type { Flags } from "../../flags.ts";
 import { listSelectedProfiles } from "../../hub/profiles.ts";
-import { type Report, reportOf, stampAt } from "../../output/report.ts";
+import { type ReportDocument, reportOf, stampAt } from "../../output/report.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
 
 /** What a ClusterProfile says about its cluster, also while that does not answer. */
@@ -28,7 +28,7 @@ export interface ClusterItem {
 }
 
 /** The document with the ClusterProfiles of the hub, which only the page has. */
-export type ClusterList = Report<"ClusterList", { readonly clusters: number }, ClusterItem>;
+export type ClusterList = ReportDocument<"ClusterList", { readonly clusters: number }, ClusterItem>;
 
 interface Deps {
   readonly access: ClusterAccess;

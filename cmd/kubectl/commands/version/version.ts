@@ -10,7 +10,7 @@ import { findControllers } from "../../hub/find-controller.ts";
 import { listInstallations, NotServedError } from "../../hub/installations.ts";
 import { type Serving, servingOf } from "../../hub/replicas.ts";
 import { nameKey } from "../../output/names.ts";
-import { type Report, type ReportError, reportOf, stampAt } from "../../output/report.ts";
+import { type ReportDocument, type ReportError, reportOf, stampAt } from "../../output/report.ts";
 import type { Selection } from "../../selection/selection.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
 import { readKubernetesVersion } from "../../spokes/kubernetes-version.ts";
@@ -85,7 +85,7 @@ export interface ServingReplica {
   readonly fleet: boolean;
 }
 
-export type VersionReport = Report<"Version", VersionSummary, VersionItem>;
+export type VersionReport = ReportDocument<"Version", VersionSummary, VersionItem>;
 
 export interface VersionDeps {
   /** Undefined: the client's version only. */

@@ -3,7 +3,7 @@ import type { StatusItem } from "../../commands/status/status-item.ts";
 import type { FleetStatus } from "../../commands/status/status.ts";
 import type { TreeNode } from "../../commands/tree/tree-node.ts";
 import { shortNameOf } from "../../output/names.ts";
-import type { Report } from "../../output/report.ts";
+import type { ReportDocument } from "../../output/report.ts";
 import { clusterKey, factsOfCluster } from "../cluster-view.ts";
 import { type EventLine, eventLines } from "../events-view.ts";
 import { keyOf, liveText, pageStateOf } from "../fleet-view.ts";
@@ -104,8 +104,8 @@ function factsOf(item: StatusItem, ofCluster: Parameters<typeof Facts>[0]["facts
   ];
 }
 
-type Trees = Report<"Tree", unknown, TreeNode>;
-type Events = Report<"EventList", unknown, EventItem>;
+type Trees = ReportDocument<"Tree", unknown, TreeNode>;
+type Events = ReportDocument<"EventList", unknown, EventItem>;
 
 interface DetailsProps {
   readonly item: StatusItem;

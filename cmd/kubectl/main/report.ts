@@ -1,0 +1,64 @@
+import type { ExitCode } from "../errors.ts";
+import type { Columns } from "../output/columns.ts";
+import type { ExtraFormat } from "../output/output-format.ts";
+import type { ReportError } from "../output/report.ts";
+import type { Table, Tone } from "../output/table.ts";
+
+/** How texts of a report look on this terminal. */
+export interface Looks {
+  readonly isWide: boolean;
+  readonly paint: (text: string, tone: Tone) => string;
+  /** Width to cut texts to. Undefined: they stay whole. */
+  readonly width: number | undefined;
+}
+
+/** What a command has found. It is printed in every format, and exit code, `complete` and notes follow from it. */
+export interface Report<Item> {
+  readonly items: readonly Item[];
+  readonly summary: unknown;
+  readonly errors: readonly ReportError[];
+  /** Default: every error is about a name or a kind that does not exist. */
+  readonly complete?: boolean;
+  /** Default: 1 for a name or a kind that does not exist, 3 when the report is not complete. */
+  readonly exitCode?: ExitCode;
+  /** Text in front of the table. */
+  readonly heading?: (looks: Looks) => string;
+  /** Absent: the heading says everything. */
+  readonly columns?: Columns<Item>;
+  /** Tables in place of one with `columns`, their rows as `--sort-by` wants them. */
+  readonly tables?: (isWide: boolean) => readonly Table[];
+  /** The line of `-o name` for an item; undefined: the item has none. Absent: the items have no names. */
+  readonly name?: (item: Item) => string | undefined;
+  /** The path of `--sort-by` as it is written for this command. */
+  readonly sortPath?: (path: string) => string;
+  /** What formats that only this command has print. */
+  readonly formats?: Readonly<Partial<Record<ExtraFormat, () => string>>>;
+  /** Lines for people in front of the errors. `items`: in the order of `--sort-by`. */
+  readonly notes?: (items: readonly Item[]) => readonly string[];
+  /** How many clusters could not be read, for the heading of the errors. Default: as the summary says. */
+  readonly counts?: ReadCounts;
+  /** False: errors come without advice. */
+  readonly advises?: false;
+  /** Lines for people behind the errors. */
+  readonly next?: readonly string[];
+  /** What the command fails with after the report is printed. */
+  readonly failure?: Error;
+}
+
+export interface ReadCounts {
+  readonly clusters: number;
+  readonly unread: number;
+}
+
+/** Items that come without an end. They are printed as they come, with `-o json` one object a line. */
+export interface Stream<Item> {
+  readonly first: readonly Item[];
+  /** Names that do not exist. */
+  readonly missing: readonly ReportError[];
+  readonly columns: Columns<Item>;
+  /** Goes on until the signal of the command aborts. Absent: nothing can come. */
+  readonly follow?: (
+    show: (item: Item) => void,
+    onTrouble: (error: ReportError) => void,
+  ) => Promise<void>;
+}

@@ -1,0 +1,151 @@
+import { isRecord } from "../../../api/fields.ts";
+import {
+  type ActionInput,
+  checkStreamFlags,
+  print,
+  type Rendering,
+  tableText,
+  timesOf,
+} from "../action.ts";
+import type { ExitCode } from "../errors.ts";
+import { Fleet } from "../fleet/fleet.ts";
+import { tableOf } from "../output/columns.ts";
+import { isMissing, unreadNotes } from "../output/notes.ts";
+import { jsonLine } from "../output/output-format.ts";
+import {
+  listExitCode,
+  type ReportDocument,
+  type ReportError,
+  reportOf,
+  stampAt,
+} from "../output/report.ts";
+import { commandsOf } from "../output/steps.ts";
+import { painterFor } from "../output/terminal.ts";
+import { type CommandFlags, valuesOf } from "./command-flags.ts";
+import type { CommandSpec } from "./command.ts";
+import type { Looks, ReadCounts, Report, Stream } from "./report.ts";
+
+type Input = Pick<ActionInput<unknown>, "flags" | "terminal">;
+
+/** Runs a command on the fleet of its command line, prints what it has found, and returns the exit code. */
+export async function runCommand<Flags extends CommandFlags, Item>(
+  spec: CommandSpec<Flags, Item>,
+  input: ActionInput<object>,
+  signal: AbortSignal,
+): Promise<ExitCode> {
+  const values = valuesOf(spec.options, { ...input.options });
+  const { live, watch }: { readonly live?: unknown; readonly watch?: unknown } = values;
+  if (watch === true) checkStreamFlags(input.flags, "-w");
+  const reachesSpokes = spec.reachesSpokes ?? live !== false;
+  const options = { reachesSpokes, selects: spec.args.selects === true };
+  await using fleet = new Fleet(input, options, signal);
+  const found = await spec.run(fleet, values).finally(() => fleet.endProgress());
+  if ("first" in found) return await printStream(found, input);
+  const exitCode = await printReport(spec.document, found, input);
+  if (found.failure === undefined) return exitCode;
+  throw Object.assign(found.failure, { isPrinted: true });
+}
+
+/** Prints a report in the format of the command line. Returns its exit code. Throws UsageError. */
+export async function printReport<Item>(
+  kind: string,
+  report: Report<Item>,
+  input: Input,
+): Promise<ExitCode> {
+  const { flags, terminal } = input;
+  const document = await sortedDocument(kind, report, input);
+  const special = Object.entries(report.formats ?? {}).find(([name]) => name === flags.output);
+  const notes = notesOf(report, document.items, input);
+  if (special === undefined) {
+    await print({ ...renderingOf(document, report, input), notes }, flags, terminal);
+  } else {
+    terminal.stdout.write(special[1]());
+    if (!flags.quiet) terminal.stderr.write(notes.map((note) => `${note}\n`).join(""));
+  }
+  return report.exitCode ?? listExitCode(document);
+}
+
+async function sortedDocument<Item>(
+  kind: string,
+  report: Report<Item>,
+  { flags: { sortBy }, terminal }: Input,
+): Promise<ReportDocument<string, unknown, Item>> {
+  const { items, summary, errors, complete = errors.every(isMissing) } = report;
+  const stamp = stampAt(terminal.now());
+  const document = reportOf(kind, stamp, { complete, summary, items, errors });
+  if (sortBy === undefined) return document;
+  const { sortedBy } = await import("../output/jsonpath.ts");
+  return sortedBy(document, report.sortPath?.(sortBy) ?? sortBy);
+}
+
+function renderingOf<Item>(
+  document: ReportDocument<string, unknown, Item>,
+  { columns, heading, name, tables }: Report<Item>,
+  { flags, terminal }: Input,
+): Omit<Rendering, "notes"> {
+  const { items } = document;
+  const { stdout } = terminal;
+  const isWide = flags.output === "wide";
+  const isCut = stdout.isTTY === true && !isWide && (stdout.columns ?? 0) > 0;
+  const looks: Looks = {
+    isWide,
+    paint: painterFor(terminal, flags.color),
+    width: isCut ? stdout.columns : undefined,
+  };
+  const blocks = tables?.(isWide).map((table) => tableText(table, flags, terminal));
+  const text = blocks?.join("\n") ?? heading?.(looks);
+  const times = timesOf(flags, terminal);
+  return {
+    document,
+    ...(text === undefined ? {} : { heading: text }),
+    ...(columns === undefined ? {} : { table: () => tableOf(items, columns, { isWide, times }) }),
+    ...(name === undefined ? {} : { names: items.flatMap((item) => name(item) ?? []) }),
+  };
+}
+
+function notesOf<Item>(
+  report: Report<Item>,
+  items: readonly Item[],
+  { flags }: Input,
+): readonly string[] {
+  const { notes, errors, counts = countsIn(report.summary), next = [] } = report;
+  const asked = { commands: commandsOf(flags), recorded: flags.bundle !== undefined };
+  const advised = report.advises === false ? undefined : asked;
+  return [...(notes?.(items) ?? []), ...unreadNotes(errors, counts, advised), ...next];
+}
+
+function countsIn(summary: unknown): ReadCounts {
+  const { clusters, unread } = isRecord(summary) ? summary : {};
+  return { clusters: Number(clusters ?? 0), unread: Number(unread ?? 0) };
+}
+
+/** Prints items as they come, and failures on standard error. */
+async function printStream<Item>(
+  { first, missing, columns, follow }: Stream<Item>,
+  { flags, terminal }: Input,
+): Promise<ExitCode> {
+  const { stdout, stderr } = terminal;
+  const show = (items: readonly Item[], headers: boolean): void => {
+    if (flags.output === "json") {
+      stdout.write(items.map(jsonLine).join(""));
+      return;
+    }
+    const looks = { isWide: flags.output === "wide", times: timesOf(flags, terminal) };
+    stdout.write(tableText(tableOf(items, columns, looks), { ...flags, headers }, terminal));
+  };
+  const tell = (errors: readonly ReportError[]): void => {
+    const lines = unreadNotes(errors, { unread: 0, clusters: 0 });
+    stderr.write(lines.map((line) => `${line.trim()}\n`).join(""));
+  };
+  show(first, flags.headers);
+  tell(missing);
+  const failures: ReportError[] = [];
+  await follow?.(
+    (item) => show([item], false),
+    (error) => {
+      failures.push(error);
+      tell([error]);
+    },
+  );
+  return listExitCode({ errors: missing, complete: failures.length === 0 });
+}
