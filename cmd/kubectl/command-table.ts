@@ -8,20 +8,14 @@ import {
   explainEntry,
   gatherEntry,
 } from "./commands/diagnosis-entries.ts";
-import {
-  eventsEntry,
-  getEntry,
-  logsEntry,
-  statusEntry,
-  topEntry,
-  treeEntry,
-  waitEntry,
-} from "./commands/fleet-entries.ts";
+import { events } from "./commands/events/command.ts";
+import { getEntry, logsEntry, statusEntry, topEntry, waitEntry } from "./commands/fleet-entries.ts";
 import { mcpEntry } from "./commands/mcp-entry.ts";
 import { migrateEntries, migrateGroup } from "./commands/migrate-entries.ts";
 import { orphans } from "./commands/orphans/command.ts";
 import { registerEntry, unregisterEntry } from "./commands/register-entries.ts";
 import { rolloutEntries, rolloutGroup } from "./commands/rollout-entries.ts";
+import { tree } from "./commands/tree/command.ts";
 import { uiEntry } from "./commands/ui-entry.ts";
 import {
   completionEntry,
@@ -45,9 +39,9 @@ export const commandTable = (): readonly CommandEntry[] => [
   checkEntry(),
   waitEntry(),
   ...rolloutEntries(),
-  eventsEntry(),
+  events,
   logsEntry(),
-  treeEntry(),
+  tree,
   gatherEntry(),
   explainEntry(),
   canIEntry(),

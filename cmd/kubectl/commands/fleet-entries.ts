@@ -2,7 +2,6 @@ import { Option } from "commander";
 
 import type { CommandEntry } from "../action.ts";
 import { failOnOption, filenameOption, noLiveOption } from "../common-options.ts";
-import { spokeNamespaceFlag } from "../compare/rendering-options.ts";
 
 const selectionText =
   "Names are ks/NAME, ke/NAME, KnativeServing/NAME or NAME; a type alone selects all of that type.";
@@ -72,32 +71,6 @@ export function topEntry(): CommandEntry {
   };
 }
 
-/** `tree` on the command line. */
-export function treeEntry(): CommandEntry {
-  return {
-    name: "tree",
-    args: installationArgs,
-    summary: "Show the way from an installation on the hub to its pods",
-    text: "For each selected installation: the component, its ClusterProfile, the access provider, the Secret of the credential (its name only), the\ncluster, the namespace, the anchor, the Deployments and their pods, each with its state. Installations of a fleet set are below the set. Healthy Deployments and pods side by side are one line.\nWhat is broken is shown and changes no exit code; a cluster that cannot be read ends with 3.\n-o dot and -o mermaid print one graph of all of it.",
-    examples: [
-      ["kubectl knfleet tree ks/knative-serving -n team-a", "one installation"],
-      ["kubectl knfleet tree -A --failed --all", "those that are not ready, with every pod"],
-      ["kubectl knfleet tree -A -o dot | dot -Tsvg > fleet.svg", "a picture of the fleet"],
-      ["kubectl knfleet tree -A -o json", "for scripts; everything, as with --all"],
-    ],
-    options: [
-      new Option("--all", "healthy Deployments and pods one by one, too"),
-      filenameOption(),
-      spokeNamespaceFlag(),
-    ],
-    kind: "Tree",
-    readsBundles: true,
-    formats: ["dot", "mermaid"],
-    completes: "installations",
-    load: async () => (await import("./tree/tree-action.ts")).runTree,
-  };
-}
-
 /** `wait` on the command line. */
 export function waitEntry(): CommandEntry {
   return {
@@ -163,35 +136,6 @@ export function getEntry(): CommandEntry {
     readsBundles: true,
     completes: "kinds",
     load: async () => (await import("./get/get-action.ts")).runGet,
-  };
-}
-
-/** `events` on the command line. */
-export function eventsEntry(): CommandEntry {
-  return {
-    name: "events",
-    args: "[TYPE[/NAME] | NAME...]",
-    summary: "Show the Events of hub and spokes on one time line",
-    text: "Events of the selected installations and of their ClusterProfiles on the hub, and of the namespaces of the installations on their clusters,\nby time. A cluster that cannot be read is named below the table. Warnings InternalError are what the upstream operator tells in no condition:\nthey are named below the table, too.",
-    examples: [
-      ["kubectl knfleet events ks/knative-serving -n team-a", "of one installation"],
-      ["kubectl knfleet events -A --types Warning", "all warnings of the fleet"],
-      ["kubectl knfleet events -A --no-live", "of the hub alone"],
-      ["kubectl knfleet events ks -A -w", "and what comes"],
-      ["kubectl knfleet events -A -w -o json", "the same, one object a line"],
-      ["kubectl knfleet events -A --since 10m -o json", "of the last minutes, for scripts"],
-    ],
-    options: [
-      filenameOption(),
-      new Option("--types <types>", "only these, such as Warning or Normal,Warning"),
-      new Option("--since <duration>", "not older than this"),
-      noLiveOption("the hub's"),
-      new Option("-w, --watch", "go on with what comes; --timeout ends it"),
-    ],
-    kind: "EventList",
-    readsBundles: true,
-    completes: "installations",
-    load: async () => (await import("./events/events-action.ts")).runEvents,
   };
 }
 

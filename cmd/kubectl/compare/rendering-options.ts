@@ -10,6 +10,7 @@ import {
 } from "../../../installation/installation-namespace.ts";
 import { several } from "../common-options.ts";
 import { oneOf } from "../flags.ts";
+import { chosen, optionOf } from "../main/command-flags.ts";
 import type { ControllerRules } from "./controller-rules.ts";
 
 /** Values of the flags of commands that render as the controller does. */
@@ -53,11 +54,15 @@ export interface SpokeNamespaceFlag {
 }
 
 /** The flag `--spoke-namespace`. */
+export const spokeNamespace = chosen(
+  "--spoke-namespace <mode>",
+  "namespace of new installations on spokes: Component|Canonical (default: as the hub's controller has it, else Canonical)",
+  spokeNamespaceModes,
+);
+
+/** The flag `--spoke-namespace`, for commands that are not declared with `command()`. */
 export function spokeNamespaceFlag(): Option {
-  return new Option(
-    "--spoke-namespace <mode>",
-    "namespace of new installations on spokes: Component|Canonical (default: as the hub's controller has it, else Canonical)",
-  );
+  return optionOf(spokeNamespace);
 }
 
 /** The mode of the command line, if it names one. Throws UsageError. */

@@ -22,7 +22,7 @@ import {
 import { commandsOf } from "../output/steps.ts";
 import { painterFor } from "../output/terminal.ts";
 import { type CommandFlags, valuesOf } from "./command-flags.ts";
-import type { CommandSpec } from "./command.ts";
+import type { CommandSpec } from "./command-spec.ts";
 import type { Looks, ReadCounts, Report, Stream } from "./report.ts";
 
 type Input = Pick<ActionInput<unknown>, "flags" | "terminal">;
@@ -65,14 +65,21 @@ export async function printReport<Item>(
   return report.exitCode ?? listExitCode(document);
 }
 
+/** The document of a report. */
+export function documentOf<Item>(
+  kind: string,
+  { items, summary, errors, complete = errors.every(isMissing) }: Report<Item>,
+  now: Date,
+): ReportDocument<string, unknown, Item> {
+  return reportOf(kind, stampAt(now), { complete, summary, items, errors });
+}
+
 async function sortedDocument<Item>(
   kind: string,
   report: Report<Item>,
   { flags: { sortBy }, terminal }: Input,
 ): Promise<ReportDocument<string, unknown, Item>> {
-  const { items, summary, errors, complete = errors.every(isMissing) } = report;
-  const stamp = stampAt(terminal.now());
-  const document = reportOf(kind, stamp, { complete, summary, items, errors });
+  const document = documentOf(kind, report, terminal.now());
   if (sortBy === undefined) return document;
   const { sortedBy } = await import("../output/jsonpath.ts");
   return sortedBy(document, report.sortPath?.(sortBy) ?? sortBy);

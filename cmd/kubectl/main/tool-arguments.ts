@@ -26,6 +26,8 @@ export const commonArguments = {
   reason: textArgument("Only installations with this reason or KNF number"),
 } as const;
 
+export type CommonArgument = keyof typeof commonArguments;
+
 /** The common arguments that select installations. */
 export const selectionArguments = [
   "namespace",
@@ -34,4 +36,4 @@ export const selectionArguments = [
   "on",
   "failed",
   "reason",
-] as const satisfies readonly (keyof typeof commonArguments)[];
+] as const satisfies readonly CommonArgument[];

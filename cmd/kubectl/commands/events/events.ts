@@ -1,22 +1,15 @@
 import type { KubeClient } from "../../../../access/kube/kube-client.ts";
-import { withTimeout } from "../../../../access/time/deadline.ts";
-import { systemClock } from "../../../../access/time/system-clock.ts";
 import type { Component } from "../../../../api/component.ts";
 import type { KubeObject } from "../../../../api/kubernetes.ts";
 import { knownResource } from "../../../../api/resources.ts";
 import { namespacesOf } from "../../compare/rendering-options.ts";
+import type { Fleet } from "../../fleet/fleet.ts";
 import { type EventFact, eventFactOf, newestLast } from "../../hub/event-fact.ts";
-import { selectInstallations } from "../../hub/installations.ts";
-import { notFoundErrors, type ReportDocument, reportOf, stampAt } from "../../output/report.ts";
-import type { Selection } from "../../selection/selection.ts";
-import type { ClusterAccess } from "../../spokes/cluster-access.ts";
-import {
-  clusterIdOf,
-  readEach,
-  type ReadLimits,
-  type ReadOne,
-  unreadErrors,
-} from "../../spokes/read-clusters.ts";
+import type { Report } from "../../main/report.ts";
+import { age, type Columns, shortened, toned, wide } from "../../output/columns.ts";
+import { stepLine } from "../../output/steps.ts";
+import { isRemote } from "../../spokes/live-view.ts";
+import { clusterIdOf, targetsOf } from "../../spokes/read-clusters.ts";
 
 /** One Event of the hub or of a spoke. */
 export interface EventItem extends EventFact {
@@ -24,58 +17,66 @@ export interface EventItem extends EventFact {
   readonly cluster: string | null;
 }
 
-interface EventSummary {
-  readonly events: number;
-  readonly warnings: number;
-  readonly clusters: number;
-  readonly unread: number;
-}
-
-export type EventList = ReportDocument<"EventList", EventSummary, EventItem>;
-
 export interface EventFilter {
   /** Empty: all. */
   readonly types: readonly string[];
   /** Greatest age, in ms; undefined: any. */
   readonly sinceMs: number | undefined;
-}
-
-interface EventsDeps {
-  readonly access: ClusterAccess;
-  readonly limits: ReadLimits;
+  /** False: those of the hub alone. */
   readonly live: boolean;
-  readonly now: () => Date;
 }
 
 /** The Events of the selected installations, oldest first. Throws only when the hub cannot be read. */
-export async function events(
-  { selection, filter }: { readonly selection: Selection; readonly filter: EventFilter },
-  { access, limits, live, now }: EventsDeps,
-  signal: AbortSignal,
-): Promise<EventList> {
-  const { components, missing } = await selectInstallations(access, selection, signal);
-  const remote = components.filter(({ spec }) => spec?.clusterProfileRef !== undefined);
-  const [onHub, readings] = await Promise.all([
-    readHubEvents(components, access, signal),
-    readEach(live ? remote : [], { access, limits, read: spokeEvents(remote) }, signal),
+export async function readEvents(fleet: Fleet, filter: EventFilter): Promise<Report<EventItem>> {
+  const { components, missing } = await fleet.installations();
+  const remote = filter.live ? components.filter(isRemote) : [];
+  const [onHub, read] = await Promise.all([
+    readHubEvents(components, fleet),
+    fleet.read(targetsOf(remote), async ({ id, client }, deadline) => {
+      const places = placesOnSpoke(remote, id);
+      const lists = await Promise.all(places.map((place) => listEvents(client, place, deadline)));
+      return lists.flat().map(eventFactOf);
+    }),
   ]);
-  const onSpokes = [...readings].flatMap(([cluster, reading]) =>
-    reading.kind === "read" ? reading.facts.map((fact) => ({ ...fact, cluster })) : [],
+  const onSpokes = read.all.flatMap(([cluster, facts]) =>
+    facts.map((fact) => ({ ...fact, cluster })),
   );
-  const items = newestLast([...onHub, ...onSpokes]).filter((item) => isAsked(item, filter, now()));
-  const errors = unreadErrors(readings);
-  return reportOf("EventList", stampAt(now()), {
-    complete: errors.length === 0,
-    summary: {
-      events: items.length,
-      warnings: items.filter(({ type }) => type === "Warning").length,
-      clusters: readings.size,
-      unread: errors.length,
-    },
+  const items = newestLast([...onHub, ...onSpokes]).filter((item) =>
+    isAsked(item, filter, fleet.now()),
+  );
+  // Spec: cli.md D2. No condition carries this information.
+  const hidden = items.filter(
+    ({ reason, type }) => reason === "InternalError" && type === "Warning",
+  );
+  const warnings = items.filter(({ type }) => type === "Warning").length;
+  return {
     items,
-    errors: [...notFoundErrors(missing), ...errors],
-  });
+    summary: { events: items.length, warnings, ...read.counts },
+    errors: [...missing, ...read.unread],
+    columns,
+    notes: () => [
+      ...(items.length === 0 ? ["No events found."] : []),
+      ...(hidden.length === 0
+        ? []
+        : [
+            `${hidden.length} × InternalError: a step failed of which no condition speaks.`,
+            stepLine("kubectl knfleet explain InternalError"),
+          ]),
+    ],
+  };
 }
+
+export const columns: Columns<EventItem> = {
+  "LAST SEEN": ({ time }) => age(time),
+  CLUSTER: ({ cluster }) => cluster ?? "<hub>",
+  NAMESPACE: ({ about }) => about.namespace,
+  TYPE: ({ type }) => (type === "Warning" ? toned("warning", type) : type),
+  REASON: ({ reason }) => reason,
+  OBJECT: ({ about }) => `${(about.kind ?? "").toLowerCase()}/${about.name ?? ""}`,
+  COUNT: wide(({ count }) => count),
+  FROM: wide(({ from }) => from),
+  MESSAGE: shortened(({ message }) => message),
+};
 
 /** Whether an Event is one that the flags ask for. */
 export function isAsked(
@@ -92,12 +93,12 @@ export const eventResource = knownResource("v1", "Event");
 /** Events about the components, by uid, and about their ClusterProfiles, by name. */
 async function readHubEvents(
   components: readonly Component[],
-  { hub, hubTimeoutMs }: ClusterAccess,
-  signal: AbortSignal,
+  fleet: Fleet,
 ): Promise<readonly EventItem[]> {
-  const deadline = withTimeout(systemClock, hubTimeoutMs, signal);
   const { namespaces, isAbout } = hubEventsOf(components);
-  const lists = await Promise.all(namespaces.map((place) => listEvents(hub, place, deadline)));
+  const lists = await fleet.askHub((hub, deadline) =>
+    Promise.all(namespaces.map((place) => listEvents(hub, place, deadline))),
+  );
   return lists
     .flat()
     .map((event): EventItem => ({ ...eventFactOf(event), cluster: null }))
@@ -144,15 +145,6 @@ const workloads = [
 
 function isWorkload(kind: string | null): boolean {
   return workloads.includes(kind ?? "");
-}
-
-/** Reads all Events of the namespaces of a cluster's installations. */
-function spokeEvents(components: readonly Component[]): ReadOne<readonly EventFact[]> {
-  return async ({ id, client }, signal) => {
-    const places = placesOnSpoke(components, id);
-    const lists = await Promise.all(places.map((place) => listEvents(client, place, signal)));
-    return lists.flat().map(eventFactOf);
-  };
 }
 
 async function listEvents(

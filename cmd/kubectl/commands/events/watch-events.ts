@@ -4,7 +4,9 @@ import { Follower, isAborted, withTimeout } from "../../../../access/time/deadli
 import { Semaphore } from "../../../../access/time/semaphore.ts";
 import { systemClock } from "../../../../access/time/system-clock.ts";
 import type { Component } from "../../../../api/component.ts";
+import type { Fleet } from "../../fleet/fleet.ts";
 import { followComponents } from "../../hub/hub-changes.ts";
+import type { Stream } from "../../main/report.ts";
 import { type ReportError, troubleOf, Troubles } from "../../output/report.ts";
 import type { Selection } from "../../selection/selection.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
@@ -15,8 +17,66 @@ import {
   openLastingSpoke,
   type ReadLimits,
 } from "../../spokes/read-clusters.ts";
-import { type EventItem, hubEventsOf, placesOnSpoke } from "./events.ts";
+import {
+  columns,
+  type EventFilter,
+  type EventItem,
+  hubEventsOf,
+  isAsked,
+  placesOnSpoke,
+  readEvents,
+} from "./events.ts";
 import { NamespaceWatches } from "./namespace-watches.ts";
+
+/** The present Events, and then each new or repeated Event. */
+export async function followEvents(fleet: Fleet, filter: EventFilter): Promise<Stream<EventItem>> {
+  const { items, errors } = await readEvents(fleet, filter);
+  const selection = await fleet.selection();
+  const shown = new Set<string>();
+  const isNew = (item: EventItem): boolean => {
+    const key = keyOf(item);
+    if (!isAsked(item, filter, fleet.now()) || shown.has(key)) return false;
+    remember(key, shown);
+    return true;
+  };
+  const first = items.filter(isNew);
+  const missing = errors.filter(({ reason }) => reason === "NotFound");
+  // A name that does not exist is a mistake; without names the command waits for components.
+  if (selection.names.length > 0 && missing.length === selection.names.length) {
+    return { first, missing, columns };
+  }
+  const watching = {
+    access: await fleet.access(),
+    selection,
+    live: filter.live,
+    limits: fleet.flags,
+  };
+  return {
+    first,
+    missing,
+    columns,
+    async follow(show, onTrouble) {
+      const onEvent = (item: EventItem): void => {
+        if (isNew(item)) show(item);
+      };
+      await watchEvents({ ...watching, onEvent, onTrouble }, fleet.signal);
+    },
+  };
+}
+
+// A fleet has fewer Events at a time. The limit keeps a watch of several days from growing.
+const mostRemembered = 50_000;
+
+function remember(key: string, shown: Set<string>): void {
+  shown.add(key);
+  const [oldest] = shown;
+  if (shown.size > mostRemembered && oldest !== undefined) shown.delete(oldest);
+}
+
+/** Key of an Event to print it once; a higher count makes another key. */
+function keyOf({ cluster, about, reason, message, time, count }: EventItem): string {
+  return JSON.stringify([cluster, about.uid, about.name, reason, message, time, count]);
+}
 
 const backoff = { firstMs: 5_000, longestMs: 60_000 };
 
@@ -36,7 +96,7 @@ interface Watching {
  * Watches the Events about the selected components, on the hub and on their clusters, until the signal aborts. Components that are added later are
  * included. A watch that ends goes on where it was; an unreachable cluster is tried again after 5 s to a minute. Never rejects.
  */
-export async function watchEvents(watching: Watching, signal: AbortSignal): Promise<void> {
+async function watchEvents(watching: Watching, signal: AbortSignal): Promise<void> {
   const { access, selection, live, onEvent } = watching;
   const troubles = new Troubles(watching.onTrouble);
   const turns = new Semaphore(watching.limits.concurrency);

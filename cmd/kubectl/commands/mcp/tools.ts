@@ -4,9 +4,11 @@ import { selectionArguments, type ToolSchema } from "../../main/tool-arguments.t
 import { diffEntry, planEntry } from "../change-entries.ts";
 import { deployments } from "../deployments/command.ts";
 import { canIEntry, checkEntry, diagnoseEntry, explainEntry } from "../diagnosis-entries.ts";
-import { eventsEntry, getEntry, logsEntry, statusEntry, treeEntry } from "../fleet-entries.ts";
+import { events } from "../events/command.ts";
+import { getEntry, logsEntry, statusEntry } from "../fleet-entries.ts";
 import { orphans } from "../orphans/command.ts";
 import { rolloutEntries } from "../rollout-entries.ts";
+import { tree } from "../tree/command.ts";
 import { versionEntry } from "../workstation-entries.ts";
 import { type ArgumentName, type ToolArguments, toolSchema } from "./tool-arguments.ts";
 
@@ -44,8 +46,8 @@ function offered(): readonly Offered[] {
     [diagnoseEntry(), ["targets", ...selection]],
     [explainEntry(), ["words"], ["words"]],
     [deployments],
-    [treeEntry(), [...installations, "all"]],
-    [eventsEntry(), [...installations, "types", "since", "live"]],
+    [tree],
+    [events],
     [logsEntry(), [...installations, "since", "tail", "container", "live"]],
     [getEntry(), ["kinds", ...selection, "spokeNamespace", "spokeSelector"], ["kinds"]],
     [orphans],

@@ -2,21 +2,18 @@ import { withTimeout } from "../../../../access/time/deadline.ts";
 import { systemClock } from "../../../../access/time/system-clock.ts";
 import type { Component } from "../../../../api/component.ts";
 import { byText } from "../../../../api/fields.ts";
-import type { NamespaceOf } from "../../compare/rendering-options.ts";
-import { hubViewOf, selectInstallations } from "../../hub/installations.ts";
+import { fleetSetKinds } from "../../../../api/fleet-set.ts";
+import type { SpokeNamespaceMode } from "../../../../installation/installation-namespace.ts";
+import { rulesOfHub } from "../../compare/controller-rules.ts";
+import { namespaceOfHub } from "../../compare/rendering-options.ts";
+import type { Fleet } from "../../fleet/fleet.ts";
+import { hubViewOf } from "../../hub/installations.ts";
+import type { Report } from "../../main/report.ts";
 import { codedReason } from "../../output/names.ts";
-import { notFoundErrors, type ReportDocument, reportOf, stampAt } from "../../output/report.ts";
-import type { Selection } from "../../selection/selection.ts";
-import type { ClusterAccess } from "../../spokes/cluster-access.ts";
-import {
-  clusterIdOf,
-  mapLimited,
-  readEach,
-  type ReadLimits,
-  type ReadOne,
-  unreadErrors,
-} from "../../spokes/read-clusters.ts";
+import { stepLine, words } from "../../output/steps.ts";
+import { clusterIdOf, mapLimited, targetsOf } from "../../spokes/read-clusters.ts";
 import type { Reading } from "../../spokes/spoke-reading.ts";
+import { openWayDeps } from "./open-way.ts";
 import { belowSets, setsOf, stampText } from "./set-nodes.ts";
 import {
   clusterNode,
@@ -25,89 +22,91 @@ import {
   type SpokeObjects,
   unreadText,
 } from "./spoke-nodes.ts";
-import { flattened, type TreeNode } from "./tree-node.ts";
+import { collapsed, dotOf, flattened, mermaidOf, type TreeNode, treeText } from "./tree-node.ts";
 import { readWay, type Way, type WayDeps } from "./way-nodes.ts";
 
-interface TreeSummary {
-  readonly installations: number;
-  readonly clusters: number;
-  readonly unread: number;
-  /** Nodes that are not well. */
-  readonly failed: number;
+/** Flags of `tree`. */
+interface TreeFlags {
+  /** Healthy Deployments and pods one by one, also in the text. */
+  readonly all: boolean;
+  readonly spokeNamespace: SpokeNamespaceMode | undefined;
 }
 
-/** One tree an installation; those of one fleet set are below it. */
-export type TreeReport = ReportDocument<"Tree", TreeSummary, TreeNode>;
-
-interface TreeDeps {
-  readonly access: ClusterAccess;
-  /** Called when a component has a clusterProfileRef. */
-  readonly way: () => Promise<WayDeps>;
-  readonly limits: ReadLimits;
-  readonly namespaceOf: NamespaceOf;
-  readonly now: () => Date;
-}
-
-/** Reads the way of each selected installation from the hub to its pods. Throws only when the hub cannot be read. */
-export async function tree(
-  selection: Selection,
-  { access, way, limits, namespaceOf, now }: TreeDeps,
-  signal: AbortSignal,
-): Promise<TreeReport> {
-  const selected = await selectInstallations(access, selection, signal);
+/** The way of each selected installation from the hub to its pods; those of one fleet set are below it. Throws only when the hub cannot be read. */
+export async function readTrees(
+  fleet: Fleet,
+  { all, spokeNamespace }: TreeFlags,
+): Promise<Report<TreeNode>> {
+  const [access, selection] = [await fleet.access(), await fleet.selection()];
+  const way = await openWayDeps(access, fleet, fleet.signal);
+  const selected = await fleet.installations();
+  const namespaceOf = namespaceOfHub({ spokeNamespace }, rulesOfHub(access, fleet.signal));
   const components = selected.components.toSorted(
     byText(({ kind, metadata: { namespace, name } }) => `${namespace} ${name} ${kind}`),
   );
-  const read: ReadOne<SpokeObjects> = ({ id, client, provider }, deadline) => {
-    const own = components.filter((component) => clusterIdOf(component) === id);
-    return readSpokeObjects(own, { client, provider, namespaceOf }, deadline);
-  };
-  const [ways, readings, sets] = await Promise.all([
-    readWays(components, { access, way, limits }, signal),
-    readEach(components, { access, limits, read }, signal),
-    setsOf(components, { access, selection }, signal),
+  const [ways, read, sets] = await Promise.all([
+    readWays(components, fleet, way),
+    fleet.read(targetsOf(components), ({ id, client, provider }, deadline) => {
+      const own = components.filter((component) => clusterIdOf(component) === id);
+      return readSpokeObjects(own, { client, provider, namespaceOf }, deadline);
+    }),
+    setsOf(components, { access, selection }, fleet.signal),
   ]);
   const trees = components.map((component) => {
     const id = clusterIdOf(component);
-    const found = { way: ways.get(id), reading: readings.get(id) };
+    const found = { way: ways.get(id), reading: read.readings.get(id) };
     return [component, treeOf(component, found)] as const;
   });
   const items = belowSets(trees, sets);
-  const errors = unreadErrors(readings);
-  return reportOf("Tree", stampAt(now()), {
-    complete: errors.length === 0,
+  const shown = all ? items : items.map(collapsed);
+  const errors = [...selected.missing, ...read.unread];
+  const installations = items.flatMap((item) =>
+    item.kind in fleetSetKinds ? item.children : item,
+  );
+  const worst = installations.find(hasFailed);
+  return {
+    items,
     summary: {
       installations: components.length,
-      clusters: readings.size,
-      unread: errors.length,
+      ...read.counts,
+      // Nodes that are not well.
       failed: items.flatMap(flattened).filter(({ state }) => state === "FAIL").length,
     },
-    items,
-    errors: [...notFoundErrors(selected.missing), ...errors],
-  });
+    errors,
+    heading: ({ paint, width }) => treeText(shown, { paint, width }),
+    formats: { dot: () => dotOf(shown), mermaid: () => mermaidOf(shown) },
+    notes: () => (items.length + errors.length === 0 ? ["No Knative installations found."] : []),
+    advises: false,
+    next: worst === undefined ? [] : [stepLine(`${fleet.commands.knfleet} ${diagnosisOf(worst)}`)],
+  };
+}
+
+function hasFailed({ state, children }: TreeNode): boolean {
+  return state === "FAIL" || children.some(hasFailed);
+}
+
+function diagnosisOf({ kind, namespace, name }: TreeNode): string {
+  const type = kind === "KnativeServing" ? "ks" : "ke";
+  return words("diagnose", `${type}/${name}`, "-n", namespace ?? "");
 }
 
 /** The ways to the clusters of components, by `clusterIdOf`; after an interruption those that are known. */
 async function readWays(
   components: readonly Component[],
-  { access, way, limits }: Pick<TreeDeps, "access" | "way" | "limits">,
-  signal: AbortSignal,
+  fleet: Fleet,
+  way: () => Promise<WayDeps>,
 ): Promise<ReadonlyMap<string, Way>> {
-  const refs = new Map(
-    components.flatMap((component) => {
-      const ref = component.spec?.clusterProfileRef;
-      return ref === undefined ? [] : [[clusterIdOf(component), ref] as const];
-    }),
-  );
-  if (refs.size === 0) return new Map();
+  const refs = targetsOf(components).flatMap(({ ref }) => ref ?? []);
+  if (refs.length === 0) return new Map();
   const deps = await way();
-  const found = await mapLimited([...refs], limits.concurrency, async ([id, ref]) => {
-    const deadline = withTimeout(systemClock, access.hubTimeoutMs, signal);
+  const { hubTimeoutMs } = await fleet.access();
+  const found = await mapLimited(refs, fleet.limits().concurrency, async (ref) => {
+    const deadline = withTimeout(systemClock, hubTimeoutMs, fleet.signal);
     const known = await readWay(ref, deps, deadline).catch((error: unknown) => {
       if (deadline.aborted) return undefined;
       throw error;
     });
-    return known === undefined ? [] : [[id, known] as const];
+    return known === undefined ? [] : [[`${ref.namespace}/${ref.name}`, known] as const];
   });
   return new Map(found.flat());
 }

@@ -1,19 +1,18 @@
 import type { Component } from "../../../../api/component.ts";
 import type { ActionInput } from "../../action.ts";
-import { rulesOfHub } from "../../compare/controller-rules.ts";
-import { namespaceOfHub } from "../../compare/rendering-options.ts";
+import { Fleet } from "../../fleet/fleet.ts";
+import { documentOf } from "../../main/run-command.ts";
 import { queryOf } from "../../page/installation-view.ts";
 import type { Selection } from "../../selection/selection.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
 import { clusterIdOf, type ReadLimits } from "../../spokes/read-clusters.ts";
-import { type EventList, events, hubEventsOf, placesOnSpoke } from "../events/events.ts";
+import { hubEventsOf, placesOnSpoke, readEvents } from "../events/events.ts";
 import { rolloutStatusOf } from "../rollout/rollout-item.ts";
 import { statusDetailOf } from "../status/status-item.ts";
 import { fleetStatusOf } from "../status/status.ts";
 import type { FleetFeed } from "../top/fleet-feed.ts";
-import { openWayDeps } from "../tree/open-way.ts";
 import type { TreeNode } from "../tree/tree-node.ts";
-import { tree, type TreeReport } from "../tree/tree.ts";
+import { readTrees } from "../tree/tree.ts";
 import { clusterList } from "./clusters.ts";
 
 /** With more installations a file has no documents of single ones: it would be too large to open. */
@@ -53,18 +52,18 @@ async function installationDocuments(
   { feed, access, selection, limits, input }: Sources,
   signal: AbortSignal,
 ): Promise<Documents> {
-  const { flags, options, terminal } = input;
-  const { env, now } = terminal;
-  const live = options.live ?? true;
+  const live = input.options.live ?? true;
   const installations = feed.installations();
-  const way = await openWayDeps(access, { flags, env }, signal);
-  const namespaceOf = namespaceOfHub({}, rulesOfHub(access, signal));
-  const filter = { types: [], sinceMs: undefined };
+  const opened = { access, selection, limits };
+  const fleet = new Fleet(
+    { ...input, args: [] },
+    { reachesSpokes: live, selects: true, opened },
+    signal,
+  );
+  const { now } = input.terminal;
   const [trees, list] = await Promise.all([
-    live
-      ? orNothing(tree(selection, { access, way, limits, namespaceOf, now }, signal))
-      : undefined,
-    orNothing(events({ selection, filter }, { access, limits, live, now }, signal)),
+    live ? orNothing(readTrees(fleet, { all: true, spokeNamespace: undefined })) : undefined,
+    orNothing(readEvents(fleet, { types: [], sinceMs: undefined, live })),
   ]);
   const { report } = feed.state();
   const all = installations.flatMap(({ component, reading, item }) => {
@@ -72,15 +71,22 @@ async function installationDocuments(
     const detail = statusDetailOf(component, reading, null);
     return [
       [`status?${query}`, fleetStatusOf([{ ...item, detail }], [], report)],
-      ...(trees === undefined ? [] : [[`tree?${query}`, treeOf(trees, component)]]),
-      ...(list === undefined ? [] : [[`events?${query}`, eventsOf(list, component)]]),
+      ...(trees === undefined
+        ? []
+        : [[`tree?${query}`, documentOf("Tree", treeOf(trees, component), now())]]),
+      ...(list === undefined
+        ? []
+        : [[`events?${query}`, documentOf("EventList", eventsOf(list, component), now())]]),
     ];
   });
   return Object.fromEntries(all);
 }
 
+type Trees = Awaited<ReturnType<typeof readTrees>>;
+type Events = Awaited<ReturnType<typeof readEvents>>;
+
 /** The tree of one installation, as `tree` shows it alone: below its set. */
-function treeOf(trees: TreeReport, { kind, metadata }: Component): TreeReport {
+function treeOf(trees: Trees, { kind, metadata }: Component): Trees {
   const isOwn = (node: TreeNode): boolean =>
     node.kind === kind && node.namespace === metadata.namespace && node.name === metadata.name;
   const items = trees.items.flatMap((root) => {
@@ -92,7 +98,7 @@ function treeOf(trees: TreeReport, { kind, metadata }: Component): TreeReport {
 }
 
 /** The Events of one installation. */
-function eventsOf(list: EventList, component: Component): EventList {
+function eventsOf(list: Events, component: Component): Events {
   const { isAbout } = hubEventsOf([component]);
   const id = clusterIdOf(component);
   const places = placesOnSpoke([component], id);
