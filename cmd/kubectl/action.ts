@@ -15,6 +15,7 @@ import { codedError, type ReportError, reportOf, stampAt, withCodes } from "./ou
 import { commandsOf } from "./output/steps.ts";
 import { fitTable, renderTable, type Table } from "./output/table.ts";
 import { documentOutput, painterFor, type Terminal } from "./output/terminal.ts";
+import { namespaceOf } from "./selection/hub-namespace.ts";
 import { readNames, type Selection } from "./selection/selection.ts";
 import type { ClusterAccess } from "./spokes/cluster-access.ts";
 import type { ReadLimits } from "./spokes/read-clusters.ts";
@@ -47,13 +48,6 @@ export function selectionOf(
     ...(flags.reason === undefined ? {} : { reason: flags.reason }),
     failed: flags.failed,
   };
-}
-
-function namespaceOf(
-  { namespace }: Flags,
-  access: Pick<ClusterAccess, "namespace">,
-): string | undefined {
-  return namespace === null ? access.namespace : namespace;
 }
 
 /** The request of the user, for notes with commands that work when pasted. */

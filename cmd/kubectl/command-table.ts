@@ -9,7 +9,8 @@ import {
   gatherEntry,
 } from "./commands/diagnosis-entries.ts";
 import { events } from "./commands/events/command.ts";
-import { getEntry, logsEntry, statusEntry, topEntry, waitEntry } from "./commands/fleet-entries.ts";
+import { logsEntry, statusEntry, topEntry, waitEntry } from "./commands/fleet-entries.ts";
+import { get } from "./commands/get/command.ts";
 import { mcpEntry } from "./commands/mcp-entry.ts";
 import { migrateEntries, migrateGroup } from "./commands/migrate-entries.ts";
 import { orphans } from "./commands/orphans/command.ts";
@@ -17,12 +18,12 @@ import { registerEntry, unregisterEntry } from "./commands/register-entries.ts";
 import { rolloutEntries, rolloutGroup } from "./commands/rollout-entries.ts";
 import { tree } from "./commands/tree/command.ts";
 import { uiEntry } from "./commands/ui-entry.ts";
+import { version } from "./commands/version/command.ts";
 import {
   completionEntry,
   connectEntry,
   credentialEntry,
   kubeconfigEntry,
-  versionEntry,
 } from "./commands/workstation-entries.ts";
 
 /** All commands, for help, docs/cli.md and completion. The code of an action is loaded when it is chosen. */
@@ -31,7 +32,7 @@ export const commandTable = (): readonly CommandEntry[] => [
   topEntry(),
   uiEntry(),
   deployments,
-  getEntry(),
+  get,
   diagnoseEntry(),
   diffEntry(),
   planEntry(),
@@ -54,7 +55,7 @@ export const commandTable = (): readonly CommandEntry[] => [
   renderEntry(),
   mcpEntry(),
   completionEntry(),
-  versionEntry(),
+  version,
 ];
 
 /** The first words of commands that have two. */

@@ -1,5 +1,5 @@
-import type { ServedKind, Column, ObjectRow } from "../commands/get/object-table.ts";
 import type { ReportDocument, ReportError } from "../output/report.ts";
+import type { ServedKind, Column, ObjectRow } from "../spokes/object-table.ts";
 import type { UnreadSpoke } from "../spokes/spoke-reading.ts";
 
 /** Index file of a bundle. */

@@ -4,6 +4,7 @@ import { checkReport } from "../commands/check/check.ts";
 import { UsageError } from "../errors.ts";
 import { profileId, listSelectedProfiles } from "../hub/profiles.ts";
 import { stampAt } from "../output/report.ts";
+import { namedNamespace } from "../selection/hub-namespace.ts";
 import { documentOf } from "./bundle-document.ts";
 import { checkFile } from "./bundle.ts";
 import { recordedAccess } from "./recorded-client.ts";
@@ -30,9 +31,8 @@ export async function recordedCheck(
     ]);
   }
   const access = recordedAccess(recorded);
-  const namespaces = flags.namespace === null ? { namespace: undefined } : {};
   const profiles = await listSelectedProfiles(
-    { access, flags: { ...flags, ...namespaces } },
+    { access, flags: { ...flags, namespace: namedNamespace(flags) } },
     signal,
   );
   const ids = new Set(profiles.map(profileId));

@@ -10,11 +10,11 @@ import type {
 } from "../../../access/kube/kube-client.ts";
 import type { ClusterProfile } from "../../../api/cluster-profile.ts";
 import { groupOf, type KubeObject } from "../../../api/kubernetes.ts";
-import type { ServedKind } from "../commands/get/object-table.ts";
 import type { LogList } from "../commands/logs/read-logs.ts";
 import { UsageError } from "../errors.ts";
 import { ownReasons } from "../output/own-reasons.ts";
 import type { ClusterAccess, SpokeAccess } from "../spokes/cluster-access.ts";
+import type { ServedKind } from "../spokes/object-table.ts";
 import { UnreadError } from "../spokes/spoke-reading.ts";
 import type { RecordedCluster, RecordedFleet, RecordedTable } from "./bundle.ts";
 import { logsOf, recordedLines } from "./recorded-logs.ts";

@@ -1,9 +1,9 @@
 import { ApiError } from "../../../access/kube/api-error.ts";
 import { isRecord } from "../../../api/fields.ts";
 import { groupOf } from "../../../api/kubernetes.ts";
-import type { ObjectRow, ServedKind } from "../commands/get/object-table.ts";
 import { stringAt } from "../selection/fields.ts";
 import { labelMatcher } from "../selection/label-selector.ts";
+import type { ObjectRow, ServedKind } from "../spokes/object-table.ts";
 import type { RecordedTable } from "./bundle.ts";
 
 /** Selects objects of a kind. Without a namespace: of all namespaces. */

@@ -1,7 +1,6 @@
 import { Option } from "commander";
 
 import type { CommandEntry } from "../action.ts";
-import { noLiveOption } from "../common-options.ts";
 
 /** `connect` on the command line. */
 export function connectEntry(): CommandEntry {
@@ -92,25 +91,3 @@ export function completionEntry(): CommandEntry {
     load: async () => (await import("./completion/completion-action.ts")).runCompletion,
   };
 }
-
-/** `version` on the command line. */
-export const versionEntry = (): CommandEntry => ({
-  name: "version",
-  args: "",
-  summary: "Show the versions of this program, the hub, the controller and the installations",
-  text: "The versions of this program, of the controller with the plugins that its images bring, of Kubernetes on the hub, and of every\ninstallation of all namespaces (or of -n): what the spec wants, what the hub says is installed, what the Deployments on the cluster are of,\nKubernetes there, the newest version that one step leads to, and which of them do not agree. Spokes are read when there is a provider file.\nEach line Replica names a pod of the controller and the shards that it serves, or the leader where there is one shard; what no replica\nserves is told as <none>.",
-  examples: [
-    ["kubectl knfleet version", "everything"],
-    ["kubectl knfleet version --strict", "code 1 when something does not agree"],
-    ["kubectl knfleet version --no-live", "without reaching any spoke"],
-    ["kubectl knfleet version --client", "this program only; no hub is asked"],
-  ],
-  options: [
-    new Option("--client", "this program's version only"),
-    noLiveOption(),
-    new Option("--strict", "code 1 when versions do not agree"),
-  ],
-  kind: "Version",
-  readsBundles: true,
-  load: async () => (await import("./version/version-action.ts")).runVersion,
-});

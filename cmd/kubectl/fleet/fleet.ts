@@ -9,6 +9,7 @@ import type { Environment } from "../hub/open-hub.ts";
 import type { Asked } from "../output/notes.ts";
 import { notFoundErrors, type ReportError } from "../output/report.ts";
 import { type Commands, commandsOf } from "../output/steps.ts";
+import { namedNamespace, namespaceOf } from "../selection/hub-namespace.ts";
 import { readSelection } from "../selection/selection-file.ts";
 import type { Selection } from "../selection/selection.ts";
 import type { ClusterAccess } from "../spokes/cluster-access.ts";
@@ -67,6 +68,8 @@ interface FleetOptions {
   readonly reachesSpokes: boolean;
   /** Whether the arguments name installations. */
   readonly selects: boolean;
+  /** Without -A and -n: all namespaces, in place of that of the context. */
+  readonly looksEverywhere?: boolean;
   readonly opened?: Opened;
 }
 
@@ -90,14 +93,16 @@ export class Fleet implements AsyncDisposable {
   #reading: OpenReading | undefined;
 
   constructor(input: ActionInput<object>, options: FleetOptions, signal: AbortSignal) {
-    const { args, flags, terminal } = input;
+    const { args, flags: given, terminal } = input;
+    const flags =
+      options.looksEverywhere === true ? { ...given, namespace: namedNamespace(given) } : given;
     this.args = args;
     this.flags = flags;
     this.env = terminal.env;
     this.now = terminal.now;
     this.signal = signal;
     this.commands = commandsOf(flags);
-    this.#input = input;
+    this.#input = { ...input, flags };
     this.#options = options;
   }
 
@@ -116,6 +121,11 @@ export class Fleet implements AsyncDisposable {
   ): Promise<Answer> {
     const { hub, hubTimeoutMs } = await this.access();
     return await ask(hub, withTimeout(systemClock, hubTimeoutMs, this.signal));
+  }
+
+  /** The namespace of the hub in which the command looks; undefined: all. */
+  async namespace(): Promise<string | undefined> {
+    return namespaceOf(this.flags, await this.access());
   }
 
   /** The installations that arguments, flags and `--filename` select. Throws UsageError. */

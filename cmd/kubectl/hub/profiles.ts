@@ -17,6 +17,7 @@ import { byText } from "../../../api/fields.ts";
 import { describe, type KubeObject } from "../../../api/kubernetes.ts";
 import { knownResource } from "../../../api/resources.ts";
 import { UsageError } from "../errors.ts";
+import { namedNamespace } from "../selection/hub-namespace.ts";
 import { labelMatcher } from "../selection/label-selector.ts";
 import type { Selection } from "../selection/selection.ts";
 import type { ClusterAccess } from "../spokes/cluster-access.ts";
@@ -64,7 +65,7 @@ export async function findProfile(
 ): Promise<ClusterProfile> {
   const deadline = withTimeout(systemClock, access.hubTimeoutMs, signal);
   const { namespace, name } = partsOf(arg);
-  const stated = namespace ?? flags.namespace ?? undefined;
+  const stated = namespace ?? namedNamespace(flags);
   if (stated !== undefined) {
     const ref = { namespace: stated, name };
     return await readProfile(ref, access.hub, deadline).catch((error: unknown) => {
@@ -107,7 +108,7 @@ export async function listSelectedProfiles(
   signal: AbortSignal,
 ): Promise<readonly ClusterProfile[]> {
   const deadline = withTimeout(systemClock, access.hubTimeoutMs, signal);
-  const all = await listProfiles(access.hub, flags.namespace ?? undefined, deadline);
+  const all = await listProfiles(access.hub, namedNamespace(flags), deadline);
   return all.filter((profile) => isSelectedProfile(profile, flags)).toSorted(byText(profileId));
 }
 

@@ -35,6 +35,8 @@ export interface CommandSpec<Flags extends CommandFlags, Item> {
   readonly tool?: readonly CommonArgument[];
   /** False: the hub alone is read. Default: as `--no-live` says, else true. */
   readonly reachesSpokes?: false;
+  /** Without -A and -n it looks in all namespaces. Absent: in that of the context. */
+  readonly looksEverywhere?: true;
   /** The time limit is that of the command itself. */
   readonly ownTimeout?: true;
   /** Why it does not work on a bundle. Absent: it does. */

@@ -37,7 +37,11 @@ export async function runCommand<Flags extends CommandFlags, Item>(
   const { live, watch }: { readonly live?: unknown; readonly watch?: unknown } = values;
   if (watch === true) checkStreamFlags(input.flags, "-w");
   const reachesSpokes = spec.reachesSpokes ?? live !== false;
-  const options = { reachesSpokes, selects: spec.args.selects === true };
+  const options = {
+    reachesSpokes,
+    selects: spec.args.selects === true,
+    looksEverywhere: spec.looksEverywhere === true,
+  };
   await using fleet = new Fleet(input, options, signal);
   const found = await spec.run(fleet, values).finally(() => fleet.endProgress());
   if ("first" in found) return await printStream(found, input);
@@ -115,7 +119,9 @@ function notesOf<Item>(
   items: readonly Item[],
   { flags }: Input,
 ): readonly string[] {
-  const { notes, errors, counts = countsIn(report.summary), next = [] } = report;
+  const { notes, counts = countsIn(report.summary), next = [], failure } = report;
+  // A failure is explained by itself.
+  const errors = failure === undefined ? report.errors : [];
   const asked = { commands: commandsOf(flags), recorded: flags.bundle !== undefined };
   const advised = report.advises === false ? undefined : asked;
   return [...(notes?.(items) ?? []), ...unreadNotes(errors, counts, advised), ...next];

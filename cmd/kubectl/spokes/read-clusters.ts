@@ -127,14 +127,15 @@ export async function readTargets<Facts>(
   const spokes = isRemote ? await access.spokes() : { reach: undefined };
   const counted = countedReading(targets.length, limits.onProgress);
   using failed = new Follower(signal);
-  const readings = await mapLimited(targets, limits.concurrency, async ({ ref, isPulled }) => {
+  const readings = await mapLimited(targets, limits.concurrency, async (target) => {
+    const { ref } = target;
     const timeoutMs = limits.spokeTimeoutMs;
     const id = ref === undefined ? "" : `${ref.namespace}/${ref.name}`;
     const reading = await counted(id === "" ? "<hub>" : id, () =>
       readCluster({ id, ref }, { access, spokes, timeoutMs, read }, failed.signal),
     );
     if (limits.failFast === true && reading.kind === "unread") failed.abort();
-    return [id, isPulled === true ? asPullOnly(reading) : reading] as const;
+    return [id, target.isPulled === true ? asPullOnly(reading) : reading] as const;
   });
   return new Map(readings);
 }

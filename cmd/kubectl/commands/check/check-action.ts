@@ -10,6 +10,7 @@ import { clusterNames } from "../../output/names.ts";
 import { commandsOf, stepLine, withHubSteps } from "../../output/steps.ts";
 import { orNone, type Table } from "../../output/table.ts";
 import { wrappedStep } from "../../output/text-width.ts";
+import { namedNamespace } from "../../selection/hub-namespace.ts";
 import { withUsageErrors } from "../../selection/input-files.ts";
 import { openClusterAccess } from "../../spokes/open-cluster-access.ts";
 import { prepareWalk } from "../diagnose/prepare-walk.ts";
@@ -59,9 +60,8 @@ async function checkLive(
   const vantage = { hub: access.hub, source: hubSource(flags, env), files };
   const context = await prepareWalk(input, vantage);
   const { limits, end } = openReading(flags, terminal);
-  const place = flags.namespace === null ? { namespace: undefined } : {};
   return await checkFleet(
-    { documents, flags: { ...flags, ...place } },
+    { documents, flags: { ...flags, namespace: namedNamespace(flags) } },
     { context, access, limits, window, settings },
     signal,
   ).finally(end);

@@ -7,6 +7,7 @@ import { MalformedObjects } from "../../hub/malformed-objects.ts";
 import { parseDurationMs } from "../../output/duration.ts";
 import type { Terminal } from "../../output/terminal.ts";
 import { createProgram, normalizedArgs, switchesOf } from "../../program.ts";
+import { namespaceOf } from "../../selection/hub-namespace.ts";
 import { withSettings } from "../../settings/settings.ts";
 import { completionText, directives, fixed, type Offer, offerAt, type Word } from "./complete.ts";
 
@@ -81,10 +82,9 @@ async function findNames(
   const { openClusterAccess } = await import("../../spokes/open-cluster-access.ts");
   const { listHubNames } = await import("./names.ts");
   await using access = await openClusterAccess(flags, { env, spokes: false }, signal);
-  const namespace = flags.namespace === null ? access.namespace : flags.namespace;
   // What has not the form of its kind hides no other name.
   const lenient = { ...access, malformed: new MalformedObjects() };
-  return await listHubNames(of, { access: lenient, namespace }, signal);
+  return await listHubNames(of, { access: lenient, namespace: namespaceOf(flags, access) }, signal);
 }
 
 /** The flags in front of the last word, as far as they can be read. */

@@ -8,6 +8,7 @@ import type { Flags } from "../../flags.ts";
 import { inTrouble, listInstallations } from "../../hub/installations.ts";
 import { malformedOf } from "../../hub/malformed-objects.ts";
 import { findProfileAnywhere } from "../../hub/profiles.ts";
+import { namespaceOf } from "../../selection/hub-namespace.ts";
 import { missingNames, type Selection } from "../../selection/selection.ts";
 import { fleetSetKindOf, fleetSetRefOf } from "../../selection/set-ref.ts";
 import { ifDenied } from "../../spokes/spoke-reading.ts";
@@ -89,7 +90,7 @@ export async function findTargets(
   { hub, namespace: own, flags }: TargetLookup,
   signal: AbortSignal,
 ): Promise<FoundTargets> {
-  const namespace = flags.namespace === null ? own : flags.namespace;
+  const namespace = namespaceOf(flags, { namespace: own });
   const { profiles: read, sets, rest } = readTargets(args, namespace ?? own);
   if (sets.length > 0 && namespace === undefined) {
     throw new UsageError("A set cannot be named in all namespaces", [

@@ -13,7 +13,6 @@ import type { RecordedTable } from "../../bundle/bundle.ts";
 import { flavourOf } from "../../hub/find-controller.ts";
 import { stringAt } from "../../selection/fields.ts";
 import { readKubernetesVersion } from "../../spokes/kubernetes-version.ts";
-import { mapLimited } from "../../spokes/read-clusters.ts";
 import {
   type ListOptions,
   listTable,
@@ -21,7 +20,8 @@ import {
   type ObjectTable,
   type ServedKind,
   servedKinds,
-} from "../get/object-table.ts";
+} from "../../spokes/object-table.ts";
+import { mapLimited } from "../../spokes/read-clusters.ts";
 import { setLists, type SetPlan } from "./gathered-sets.ts";
 
 /** What to gather of one cluster. */

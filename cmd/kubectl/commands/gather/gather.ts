@@ -20,6 +20,7 @@ import { stringAt } from "../../selection/fields.ts";
 import { missingNames, type Selection } from "../../selection/selection.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
 import { isRemote } from "../../spokes/live-view.ts";
+import type { ObjectRow } from "../../spokes/object-table.ts";
 import {
   clusterIdOf,
   type ReadLimits,
@@ -27,7 +28,6 @@ import {
   targetsOf,
 } from "../../spokes/read-clusters.ts";
 import { ifDenied, type Reading } from "../../spokes/spoke-reading.ts";
-import type { ObjectRow } from "../get/object-table.ts";
 import { type ClusterFacts, type ClusterPlan, gatherCluster } from "./gather-cluster.ts";
 import { planSets } from "./gathered-sets.ts";
 

@@ -11,7 +11,7 @@ import { stringAt } from "../../selection/fields.ts";
 import type { Selection } from "../../selection/selection.ts";
 import { allSetKinds } from "../../selection/set-ref.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
-import type { ListOptions, ObjectRow, ServedKind } from "../get/object-table.ts";
+import type { ListOptions, ObjectRow, ServedKind } from "../../spokes/object-table.ts";
 
 type Listed = Omit<ListOptions, "fieldSelector" | "kind">;
 

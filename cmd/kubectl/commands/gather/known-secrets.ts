@@ -2,7 +2,7 @@ import { createHmac, randomBytes } from "node:crypto";
 
 import type { Credential } from "../../../../access/plugins/credential.ts";
 import { isRecord } from "../../../../api/fields.ts";
-import type { ObjectRow } from "../get/object-table.ts";
+import type { ObjectRow } from "../../spokes/object-table.ts";
 
 /** Keys of Secrets whose values are public. */
 const publicKeys = new Set(["ca.crt", "namespace", "server", "tls.crt", "username"]);

@@ -3,19 +3,14 @@ import type { KubeClient } from "../../../../access/kube/kube-client.ts";
 import type { Component } from "../../../../api/component.ts";
 import { byText, isRecord } from "../../../../api/fields.ts";
 import { namespacesOf } from "../../compare/rendering-options.ts";
-import { selectInstallations } from "../../hub/installations.ts";
-import { type ReportDocument, type ReportError, reportOf, stampAt } from "../../output/report.ts";
+import { UsageError } from "../../errors.ts";
+import type { Fleet } from "../../fleet/fleet.ts";
+import type { Report } from "../../main/report.ts";
+import { orderedBy, textOf } from "../../output/jsonpath.ts";
+import type { ReportError } from "../../output/report.ts";
+import { orNone, type Table } from "../../output/table.ts";
 import { stringAt } from "../../selection/fields.ts";
-import type { Selection } from "../../selection/selection.ts";
 import { fleetSetKindOf } from "../../selection/set-ref.ts";
-import type { ClusterAccess } from "../../spokes/cluster-access.ts";
-import {
-  clusterIdOf,
-  readEach,
-  type ReadLimits,
-  type ReadOne,
-  unreadErrors,
-} from "../../spokes/read-clusters.ts";
 import {
   type Column,
   kindsNamed,
@@ -25,7 +20,8 @@ import {
   type ObjectTable,
   type ServedKind,
   servedKinds,
-} from "./object-table.ts";
+} from "../../spokes/object-table.ts";
+import { clusterIdOf, type ReadOne, targetsOf } from "../../spokes/read-clusters.ts";
 
 /** One object of one cluster. */
 export interface ObjectItem {
@@ -35,55 +31,129 @@ export interface ObjectItem {
   readonly object: Readonly<Record<string, unknown>>;
 }
 
-interface ObjectSummary {
-  readonly objects: number;
-  readonly clusters: number;
-  readonly unread: number;
-}
-
-type ObjectList = ReportDocument<"ObjectList", ObjectSummary, ObjectItem>;
-
 /** Rows of one kind with the same columns, of all clusters. */
-export interface ObjectBlock {
+interface ObjectBlock {
   readonly type: string;
   readonly namespaced: boolean;
   readonly columns: readonly Column[];
   readonly rows: readonly (ObjectItem & { readonly cells: readonly unknown[] })[];
 }
 
-interface GetDeps {
-  readonly access: ClusterAccess;
-  readonly limits: ReadLimits;
-  readonly now: () => Date;
+/** Flags of `get`. */
+interface GetFlags {
+  readonly spokeNamespace: string | undefined;
+  readonly allSpokeNamespaces: boolean;
+  readonly spokeSelector: string | undefined;
+  readonly fieldSelector: string | undefined;
+  readonly showLabels: boolean;
 }
 
 /** The objects of the selected installations' clusters, by cluster, kind, namespace and name. Throws only when the hub cannot be read. */
-export async function getObjects(
-  { selection, wanted }: { readonly selection: Selection; readonly wanted: Wanted },
-  { access, limits, now }: GetDeps,
-  signal: AbortSignal,
-): Promise<{ readonly list: ObjectList; readonly blocks: readonly ObjectBlock[] }> {
-  const { components } = await selectInstallations(access, selection, signal);
-  const read = readObjects(components, wanted);
-  const readings = await readEach(components, { access, limits, read }, signal);
-  const facts = [...readings].flatMap(([id, reading]) =>
-    reading.kind === "read" ? [{ cluster: id === "" ? null : id, ...reading.facts }] : [],
-  );
+export async function getObjects(fleet: Fleet, flags: GetFlags): Promise<Report<ObjectItem>> {
+  const wanted: Wanted = {
+    objects: objectsOf(fleet.args),
+    namespace: flags.allSpokeNamespaces ? null : flags.spokeNamespace,
+    labelSelector: flags.spokeSelector,
+    fieldSelector: flags.fieldSelector,
+    pageSize: fleet.flags.chunkSize,
+  };
+  const { components } = await fleet.installations();
+  const read = await fleet.read(targetsOf(components), readObjects(components, wanted));
+  const facts = read.all.map(([id, own]) => ({ cluster: id === "" ? null : id, ...own }));
   const blocks = blocksOf(facts);
-  const items = blocks.flatMap(({ rows }) =>
-    rows.map(({ cluster, object }) => ({ cluster, object })),
+  const named = new Map(
+    blocks.flatMap(({ type, rows }) =>
+      rows.map(({ cluster, object }) => {
+        const item: ObjectItem = { cluster, object };
+        return [item, objectName(type, item)] as const;
+      }),
+    ),
   );
-  const unread = unreadErrors(readings);
-  const refused = facts.flatMap((one) =>
-    one.refused.map((error) => ({ ...error, cluster: one.cluster })),
+  const items = [...named.keys()];
+  const refused = facts.flatMap(({ cluster, refused: own }) =>
+    own.map((error) => ({ ...error, cluster })),
   );
-  const list: ObjectList = reportOf("ObjectList", stampAt(now()), {
-    complete: unread.length + refused.length === 0,
-    summary: { objects: items.length, clusters: readings.size, unread: unread.length },
+  const errors = [...missing(wanted, facts), ...refused, ...read.unread];
+  const sortBy = pathInItem(fleet.flags.sortBy);
+  return {
     items,
-    errors: [...missing(wanted, facts), ...refused, ...unread],
-  });
-  return { list, blocks };
+    summary: { objects: items.length, ...read.counts },
+    errors,
+    tables: (isWide) =>
+      blocks.map((block) => {
+        const { items: rows } = orderedBy({ items: block.rows }, sortBy);
+        return tableOf({ ...block, rows }, isWide, flags.showLabels);
+      }),
+    sortPath: (path) => pathInItem(path) ?? path,
+    name: (item) => named.get(item),
+    notes: () => (blocks.length + errors.length === 0 ? ["No resources found."] : []),
+  };
+}
+
+/** A path for `kubectl get` starts at the object, which is a field of the item here. */
+function pathInItem(path: string | undefined): string | undefined {
+  const [, steps = ""] = /^\{?\.?(.*?)\}?$/.exec(path ?? "") ?? [];
+  return /^(?:apiVersion|kind|metadata|spec|status|data)\b/.test(steps) ? `.object.${steps}` : path;
+}
+
+const example = "kubectl knfleet get pods -A";
+
+/** `KIND[,KIND...] [NAME...]` or `KIND/NAME...`, as kubectl reads them. Throws UsageError. */
+function objectsOf(args: readonly string[]): readonly WantedObjects[] {
+  if (args.some((arg) => arg.includes("/"))) {
+    // One list for each kind, however many of its objects are named.
+    return [...Map.groupBy(args.map(objectNamed), ({ kind }) => kind)].map(([kind, all]) => ({
+      kinds: [kind],
+      names: all.map(({ name }) => name),
+    }));
+  }
+  const [first = "", ...names] = args;
+  const kinds = first.split(",").filter((word) => word !== "");
+  if (kinds.length > 0) return [{ kinds, names }];
+  throw new UsageError("There is nothing to get: name a kind", [example]);
+}
+
+function objectNamed(arg: string): { readonly kind: string; readonly name: string } {
+  const [kind = "", name = "", ...rest] = arg.split("/");
+  if (kind !== "" && name !== "" && rest.length === 0) return { kind, name };
+  throw new UsageError(`"${arg}" is no object: write KIND NAME, or only KIND/NAME`, [example]);
+}
+
+function tableOf(
+  { namespaced, columns, rows }: ObjectBlock,
+  isWide: boolean,
+  showLabels: boolean,
+): Table {
+  const shown = columns.flatMap(({ name, priority }, at) =>
+    priority === 0 || isWide ? [{ name, at }] : [],
+  );
+  return {
+    headers: [
+      "CLUSTER",
+      ...(namespaced ? ["NAMESPACE"] : []),
+      ...shown.map(({ name }) => name.toUpperCase()),
+      ...(showLabels ? ["LABELS"] : []),
+    ],
+    rows: rows.map(({ cluster, cells, object }) => [
+      cluster ?? "<hub>",
+      ...(namespaced ? [orNone(stringAt(object, "metadata", "namespace"))] : []),
+      ...shown.map(({ at }) => orNone(textOf(cells[at]))),
+      ...(showLabels ? [labelsOf(object)] : []),
+    ]),
+  };
+}
+
+function labelsOf(object: ObjectItem["object"]): string {
+  const { metadata } = object;
+  const labels = isRecord(metadata) ? metadata["labels"] : undefined;
+  const pairs = Object.entries(isRecord(labels) ? labels : {});
+  return orNone(pairs.map(([name, value]) => `${name}=${textOf(value)}`).join(","));
+}
+
+function objectName(type: string, { cluster, object }: ObjectItem): string {
+  const namespace = stringAt(object, "metadata", "namespace");
+  const name = stringAt(object, "metadata", "name");
+  return [cluster ?? "<hub>", namespace, type, name].filter((part) => part !== null).join("/");
 }
 
 interface Found extends ClusterObjects {
@@ -151,14 +221,14 @@ function nowhere(reason: "NotServed" | "NotFound", message: string): ReportError
 }
 
 /** Objects of some kinds. */
-export interface WantedObjects {
+interface WantedObjects {
   /** Words for kinds, such as `deploy`. */
   readonly kinds: readonly string[];
   /** Empty: all. */
   readonly names: readonly string[];
 }
 
-export interface Wanted {
+interface Wanted {
   readonly objects: readonly WantedObjects[];
   /** Undefined: the namespaces of the installations; null: all. */
   readonly namespace: string | null | undefined;

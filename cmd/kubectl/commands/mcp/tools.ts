@@ -1,15 +1,17 @@
 import type { ActionInput, CommandEntry } from "../../action.ts";
 import type { Flags } from "../../flags.ts";
 import { selectionArguments, type ToolSchema } from "../../main/tool-arguments.ts";
+import { namedNamespace } from "../../selection/hub-namespace.ts";
 import { diffEntry, planEntry } from "../change-entries.ts";
 import { deployments } from "../deployments/command.ts";
 import { canIEntry, checkEntry, diagnoseEntry, explainEntry } from "../diagnosis-entries.ts";
 import { events } from "../events/command.ts";
-import { getEntry, logsEntry, statusEntry } from "../fleet-entries.ts";
+import { logsEntry, statusEntry } from "../fleet-entries.ts";
+import { get } from "../get/command.ts";
 import { orphans } from "../orphans/command.ts";
 import { rolloutEntries } from "../rollout-entries.ts";
 import { tree } from "../tree/command.ts";
-import { versionEntry } from "../workstation-entries.ts";
+import { version } from "../version/command.ts";
 import { type ArgumentName, type ToolArguments, toolSchema } from "./tool-arguments.ts";
 
 /** A command that only reads, as a tool. */
@@ -49,10 +51,10 @@ function offered(): readonly Offered[] {
     [tree],
     [events],
     [logsEntry(), [...installations, "since", "tail", "container", "live"]],
-    [getEntry(), ["kinds", ...selection, "spokeNamespace", "spokeSelector"], ["kinds"]],
+    [get],
     [orphans],
     [checkEntry(), ["cluster", "on", "warnWithin"]],
-    [versionEntry(), ["namespace", "cluster", "on", "live", "client"]],
+    [version],
     [diffEntry(), installations],
     [planEntry(), [...installations, "version"], ["version"]],
     [canIEntry(), ["targets", ...selection, "version"]],
@@ -92,7 +94,7 @@ export function inputOf(
     flags: {
       ...rest,
       // Of all namespaces, unless an argument or the server's -n names one.
-      namespace: textOr(namespace, flags.namespace ?? undefined),
+      namespace: textOr(namespace, namedNamespace(flags)),
       selector: textOr(selector, flags.selector),
       cluster: textOr(cluster, flags.cluster),
       on: textOr(on, flags.on),

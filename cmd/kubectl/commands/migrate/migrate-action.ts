@@ -11,6 +11,7 @@ import { isTable } from "../../output/output-format.ts";
 import { stampAt } from "../../output/report.ts";
 import { commandsOf } from "../../output/steps.ts";
 import { askForAgreement } from "../../output/terminal.ts";
+import { namedNamespace } from "../../selection/hub-namespace.ts";
 import { keepSpokes } from "../../spokes/kept-spokes.ts";
 import { openClusterAccess } from "../../spokes/open-cluster-access.ts";
 import { carryOut } from "./carry-out.ts";
@@ -90,9 +91,7 @@ const questions = {
 /** Throws UsageError for names and selectors, and for flags that exclude each other. */
 function checkLine({ args, flags, options }: Input): void {
   const { selector, cluster, on, reason, failed } = flags;
-  // Null: the namespace of the context, which nobody typed.
-  const namespace = flags.namespace ?? undefined;
-  const given = [...args, namespace, selector, cluster, on, reason];
+  const given = [...args, namedNamespace(flags), selector, cluster, on, reason];
   const filters = given.filter((one) => one !== undefined);
   if (filters.length > 0 || failed) {
     throw new UsageError("A migration is about all components of the hub: it selects none");

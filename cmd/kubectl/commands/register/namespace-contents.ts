@@ -1,7 +1,7 @@
 import type { KubeObject } from "../../../../api/kubernetes.ts";
 import { words } from "../../output/steps.ts";
+import { readServed } from "../../spokes/object-table.ts";
 import { mapLimited } from "../../spokes/read-clusters.ts";
-import { readServed } from "../get/object-table.ts";
 import { limitOf, type Target } from "./write-object.ts";
 
 /** What is in a namespace. */

@@ -16,6 +16,7 @@ import {
 } from "../../compare/rendering-options.ts";
 import { UsageError } from "../../errors.ts";
 import type { Flags } from "../../flags.ts";
+import { namedNamespace } from "../../selection/hub-namespace.ts";
 import {
   environmentOf,
   readInputText,
@@ -45,7 +46,7 @@ export function componentReader(
   usual?: string,
 ): (paths: readonly string[], flag: string) => Promise<Components> {
   const check = componentCheck();
-  const rules = { namespace: flags.namespace ?? undefined, usual, check };
+  const rules = { namespace: namedNamespace(flags), usual, check };
   const readOne = async (path: string, flag: string) => {
     const isStdin = path === "-";
     const stream = isStdin ? { stream: terminal.stdin } : {};

@@ -11,6 +11,7 @@ import { setShaper } from "../../../../webhook/rules/sets/set-shape.ts";
 import { UsageError } from "../../errors.ts";
 import type { Flags } from "../../flags.ts";
 import { misfitOfSet } from "../../hub/set-form.ts";
+import { namedNamespace } from "../../selection/hub-namespace.ts";
 import { readInputText, withUsageErrors } from "../../selection/input-files.ts";
 import { allSetKinds, type FleetSetRef } from "../../selection/set-ref.ts";
 import { InputError, type InputDocument, yamlDocuments } from "../../selection/yaml-documents.ts";
@@ -61,7 +62,7 @@ async function read(
   if (more.length > 0) {
     throw new UsageError(`${source} holds several fleet sets`, ["Name one, such as kss/prod."]);
   }
-  return checked(document, flags.namespace ?? undefined, defaultNamespace);
+  return checked(document, namedNamespace(flags), defaultNamespace);
 }
 
 function setKindIn(value: unknown): FleetSetKind | undefined {

@@ -9,6 +9,7 @@ import { type ExitCode, exitCodes, messageOf, UsageError } from "../../errors.ts
 import type { Flags } from "../../flags.ts";
 import { writePrivateFile } from "../../output/private-file.ts";
 import { commandsOf } from "../../output/steps.ts";
+import { namedNamespace } from "../../selection/hub-namespace.ts";
 import { keepSpokes } from "../../spokes/kept-spokes.ts";
 import { openClusterAccess } from "../../spokes/open-cluster-access.ts";
 import { statusHtml } from "../status/status-html.ts";
@@ -34,7 +35,7 @@ export async function runUi(given: Input, signal: AbortSignal): Promise<ExitCode
   const port = checkedPort(given);
   // To read the fleet for a file takes time, and would be for nothing.
   if (options.once !== undefined) await checkFolderOf(options.once);
-  const flags = { ...asked, namespace: asked.namespace ?? undefined };
+  const flags = { ...asked, namespace: namedNamespace(asked) };
   const input = { ...given, flags };
   const live = options.live ?? true;
   const isLimited = options.once !== undefined || flags.timeoutGiven;

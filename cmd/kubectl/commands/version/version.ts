@@ -1,187 +1,158 @@
 import { ApiError } from "../../../../access/kube/api-error.ts";
 import type { KubeClient } from "../../../../access/kube/kube-client.ts";
-import { withTimeout } from "../../../../access/time/deadline.ts";
-import { systemClock } from "../../../../access/time/system-clock.ts";
-import type { Component, ComponentKind } from "../../../../api/component.ts";
+import type { Component } from "../../../../api/component.ts";
 import { byText } from "../../../../api/fields.ts";
+import { plainText } from "../../../../api/foreign-text.ts";
 import type { Part } from "../../../../api/shards.ts";
-import { type ExitCode, exitCodes } from "../../errors.ts";
+import { clientVersion } from "../../client-version.ts";
+import { exitCodes } from "../../errors.ts";
+import { releaseFolders } from "../../flags.ts";
+import type { ClustersRead, Fleet } from "../../fleet/fleet.ts";
 import { findControllers } from "../../hub/find-controller.ts";
 import { listInstallations, NotServedError } from "../../hub/installations.ts";
 import { type Serving, servingOf } from "../../hub/replicas.ts";
-import { nameKey } from "../../output/names.ts";
-import { type ReportDocument, type ReportError, reportOf, stampAt } from "../../output/report.ts";
-import type { Selection } from "../../selection/selection.ts";
-import type { ClusterAccess } from "../../spokes/cluster-access.ts";
+import type { Report } from "../../main/report.ts";
+import { nameKey, nameOf } from "../../output/names.ts";
+import { ownReasons } from "../../output/own-reasons.ts";
+import type { ReportError } from "../../output/report.ts";
 import { readKubernetesVersion } from "../../spokes/kubernetes-version.ts";
-import { deploymentsOf } from "../../spokes/live-view.ts";
-import {
-  clusterIdOf,
-  readClusters,
-  type Readings,
-  type ReadLimits,
-  unreadErrors,
-} from "../../spokes/read-clusters.ts";
-import { type AgentVersion, readAgents } from "./agents.ts";
-import type { OwnReleases } from "./own-releases.ts";
+import { deploymentsOf, isRemote } from "../../spokes/live-view.ts";
+import type { SpokeFacts } from "../../spokes/spoke-facts.ts";
+import { readAgents } from "./agents.ts";
+import { readOwnReleases } from "./own-releases.ts";
 import {
   agentSkew,
   controllerSkew,
-  type ControllerVersion,
   controllerVersionOf,
   type KnownVersions,
   type LiveVersion,
   nextVersion,
-  type Skew,
+  readKnownReleases,
   skewOf,
 } from "./skew.ts";
+import {
+  type ServingReplica,
+  versionColumns,
+  type VersionItem,
+  versionLines,
+  type VersionSummary,
+} from "./version-text.ts";
 
-/** The versions of one installation. */
-export interface VersionItem {
-  readonly namespace: string;
-  readonly name: string;
-  readonly kind: ComponentKind;
-  /** The ClusterProfile of the target; null for the hub itself. */
-  readonly cluster: { readonly namespace: string; readonly name: string } | null;
-  /** Installed version, as the hub says. */
-  readonly version: string | null;
-  /** `spec.version`; null when the controller chooses. */
-  readonly wantedVersion: string | null;
-  /** Versions of the Deployments on the cluster, the most frequent first; null when it was not read. */
-  readonly liveVersions: readonly LiveVersion[] | null;
-  /** Of the target cluster; null when it was not read. */
-  readonly kubernetes: string | null;
-  /** The newest version of this release of knfleet to which one upgrade can lead; null without one. */
-  readonly nextVersion: string | null;
-  readonly skew: readonly Skew[];
-}
-
-interface VersionSummary {
-  readonly client: {
-    readonly version: string;
-    readonly node: string;
-    readonly platform: string;
-    readonly releases: OwnReleases;
-  };
-  /** Null with `--client` and when the hub could not be asked. */
-  readonly hub: { readonly server: string; readonly kubernetes: string | null } | null;
-  /** Controllers of the components; null without the right to list them. */
-  readonly controllers: readonly ControllerVersion[] | null;
-  /** Controllers that works bring to spokes that pull. Null without the right to list works, and when the hub was not asked. */
-  readonly agents: readonly AgentVersion[] | null;
-  readonly skew: readonly Skew[];
-  /** Number of shards of the fleet; 1: there is a leader. Null: not known. */
-  readonly shards: number | null;
-  /** What each replica serves, and last what no replica serves. Null: not known. */
-  readonly replicas: readonly ServingReplica[] | null;
-}
-
-/** A replica of the controller, and the parts of the fleet that it serves. With one shard that is shard 0. */
-export interface ServingReplica {
-  /** Its pod; null: no replica serves these parts. */
-  readonly name: string | null;
-  readonly shards: readonly number[];
-  /** Whether it does the work that needs the whole fleet. */
-  readonly fleet: boolean;
-}
-
-export type VersionReport = ReportDocument<"Version", VersionSummary, VersionItem>;
-
-export interface VersionDeps {
-  /** Undefined: the client's version only. */
-  readonly hub: HubDeps | undefined;
-  readonly known: KnownVersions;
-  readonly client: VersionSummary["client"];
-  readonly now: () => Date;
-}
-
-interface HubDeps {
-  /** Without access to spokes only the hub itself is read. */
-  readonly access: ClusterAccess;
-  readonly limits: ReadLimits;
-  readonly selection: Selection;
+/** Flags of `version`. */
+interface VersionFlags {
+  /** Only the version of this program. */
+  readonly client: boolean;
   /** False: no cluster is read. */
   readonly live: boolean;
+  readonly strict: boolean;
 }
 
 /**
- * The versions of this program, of the hub, of every selected installation and of its cluster. Throws when the hub cannot be asked for its
- * version; installations that may not be listed, and clusters that cannot be read, are in `errors`.
+ * The versions of this program, of the hub, of every selected installation and of its cluster. A hub that cannot be asked for its version is the `failure` of the
+ * report; installations that may not be listed, and clusters that cannot be read, are in `errors`.
  */
 export async function readVersions(
-  { hub, known, client, now }: VersionDeps,
-  signal: AbortSignal,
-): Promise<VersionReport> {
-  const said = hub === undefined ? nothing : await askHub(hub, now, signal);
-  return reportOf("Version", stampAt(now(), client.version), {
-    complete: said.errors.length === 0,
-    summary: {
+  fleet: Fleet,
+  { client: isClientOnly, live, strict }: VersionFlags,
+): Promise<Report<VersionItem>> {
+  const wanted = { ...releaseFolders(fleet.flags), environment: fleet.env };
+  const client = {
+    version: clientVersion,
+    node: process.version,
+    platform: `${process.platform}/${process.arch}`,
+    releases: await readOwnReleases(wanted, fleet.signal),
+  };
+  const known = await readKnownReleases();
+  const none = { hub: null, controllers: null, agents: null, serving: undefined };
+  const nothing: HubAnswer = { ...none, components: [], read: undefined, errors: [] };
+  const reportOn = ({ hub, controllers, agents, ...answer }: HubAnswer): Report<VersionItem> => {
+    const { serving, components, read, errors } = answer;
+    const summary: VersionSummary = {
       client,
-      hub: said.hub,
-      controllers: said.controllers,
-      agents: said.agents,
-      skew: [
-        ...controllerSkew(said.controllers, client.version),
-        ...agentSkew(said.agents, client.version),
-      ],
-      shards: said.serving?.shards ?? null,
-      replicas: said.serving === undefined ? null : servingReplicas(said.serving),
+      hub,
+      controllers,
+      agents,
+      skew: [...controllerSkew(controllers, client.version), ...agentSkew(agents, client.version)],
+      shards: serving?.shards ?? null,
+      replicas: serving === undefined ? null : servingReplicas(serving),
+    };
+    const items = components.map((one) => versionItemOf(one, read?.of(one), known));
+    return versionReport(summary, items.toSorted(byText(nameKey)), errors, strict);
+  };
+  if (isClientOnly) return reportOn(nothing);
+  try {
+    return reportOn(await askFleet(fleet, live));
+  } catch (failure) {
+    if (!(failure instanceof Error)) throw failure;
+    const reason = "HubUnavailable";
+    const said = { reason, message: ownReasons[reason], cluster: null } as const;
+    return { ...reportOn({ ...nothing, errors: [said] }), failure };
+  }
+}
+
+/** What was found, as it is printed. With `strict` versions that disagree make the exit code 1. */
+export function versionReport(
+  summary: VersionSummary,
+  items: readonly VersionItem[],
+  errors: readonly ReportError[],
+  strict: boolean,
+): Report<VersionItem> {
+  const isSkewed = [summary, ...items].some(({ skew }) => skew.length > 0);
+  return {
+    items,
+    summary,
+    errors,
+    complete: errors.length === 0,
+    ...(strict && isSkewed ? { exitCode: exitCodes.unhealthy } : {}),
+    heading: ({ isWide }) => versionLines(summary, isWide, items.length > 0),
+    columns: versionColumns,
+    name: nameOf,
+    notes: (sorted) => [
+      ...summary.skew.map(({ message }) => `skew: ${plainText(message)}`),
+      ...sorted.flatMap(({ namespace, name, skew }) =>
+        skew.map(({ message }) => `skew: ${namespace}/${name}: ${plainText(message)}`),
+      ),
+    ],
+    counts: {
+      unread: errors.filter(({ cluster }) => cluster !== null).length,
+      clusters: new Set(items.map(({ cluster }) => JSON.stringify(cluster))).size,
     },
-    items: said.components
-      .map((component) => versionItemOf(component, { readings: said.readings, known }))
-      .toSorted(byText(nameKey)),
-    errors: said.errors,
-  });
+    advises: false,
+  };
 }
 
 interface HubAnswer extends Pick<VersionSummary, "hub" | "controllers" | "agents"> {
   /** Undefined when it is not known. */
   readonly serving: Serving | undefined;
   readonly components: readonly Component[];
-  readonly readings: Readings;
+  /** Undefined: the hub was not asked. */
+  readonly read: ClustersRead<SpokeFacts> | undefined;
   readonly errors: readonly ReportError[];
 }
 
-const nothing: HubAnswer = {
-  hub: null,
-  controllers: null,
-  agents: null,
-  serving: undefined,
-  components: [],
-  readings: new Map(),
-  errors: [],
-};
-
-async function askHub(
-  { access, limits, selection, live }: HubDeps,
-  now: () => Date,
-  signal: AbortSignal,
-): Promise<HubAnswer> {
-  const { hub, hubTimeoutMs } = access;
-  const deadline = withTimeout(systemClock, hubTimeoutMs, signal);
+async function askFleet(fleet: Fleet, live: boolean): Promise<HubAnswer> {
+  const access = await fleet.access();
   const [version, found, listed] = await Promise.all([
-    readKubernetesVersion(hub, deadline),
-    readControllers(hub, now, deadline),
-    listComponents(access, selection, deadline),
+    fleet.askHub(readKubernetesVersion),
+    fleet.askHub((hub, deadline) => readControllers(hub, fleet.now, deadline)),
+    listComponents(fleet),
   ]);
   const { components } = listed;
-  const isRemote = components.some(({ spec }) => spec?.clusterProfileRef !== undefined);
-  const { reach } = live && isRemote ? await access.spokes() : { reach: undefined };
+  const { reach } =
+    live && components.some(isRemote) ? await access.spokes() : { reach: undefined };
   // Without a provider file the spokes are left out silently.
-  const readable = components.filter(({ spec }) => {
-    return live && (reach !== undefined || spec?.clusterProfileRef === undefined);
-  });
-  const [readings, agents] = await Promise.all([
-    readClusters(readable, { access, limits }, signal),
-    readAgents(components, hub, deadline),
+  const readable = components.filter((one) => live && (reach !== undefined || !isRemote(one)));
+  const [read, agents] = await Promise.all([
+    fleet.readInstalled(readable),
+    fleet.askHub((hub, deadline) => readAgents(components, hub, deadline)),
   ]);
   return {
-    hub: { server: hub.server, kubernetes: version ?? null },
+    hub: { server: access.hub.server, kubernetes: version ?? null },
     ...found,
     agents,
     components,
-    readings,
-    errors: [...listed.errors, ...unreadErrors(readings)],
+    read,
+    errors: [...listed.errors, ...read.unread],
   };
 }
 
@@ -213,13 +184,10 @@ function servingReplicas({ shards, parts, holders, spare }: Serving): VersionSum
   return unserved.length === 0 ? replicas : [...replicas, of(null, unserved)];
 }
 
-async function listComponents(
-  access: ClusterAccess,
-  selection: Selection,
-  signal: AbortSignal,
-): Promise<Pick<HubAnswer, "components" | "errors">> {
+async function listComponents(fleet: Fleet): Promise<Pick<HubAnswer, "components" | "errors">> {
+  const [access, selection] = [await fleet.access(), await fleet.selection()];
   try {
-    const components = await listInstallations(access, selection, signal);
+    const components = await listInstallations(access, selection, fleet.signal);
     return { components, errors: [] };
   } catch (error) {
     if (error instanceof NotServedError) return { components: [], errors: [] };
@@ -229,14 +197,13 @@ async function listComponents(
   }
 }
 
-/** The versions of a component, from its object on the hub and from its cluster. */
+/** The versions of a component, from its object on the hub and from its cluster. `facts`: undefined when it was not read. */
 export function versionItemOf(
   component: Component,
-  { readings, known }: { readonly readings: Readings; readonly known: KnownVersions },
+  facts: SpokeFacts | undefined,
+  known: KnownVersions,
 ): VersionItem {
   const { kind, metadata, spec, status } = component;
-  const reading = readings.get(clusterIdOf(component));
-  const facts = reading?.kind === "read" ? reading.facts : undefined;
   const live = facts === undefined ? null : liveVersionsOf(deploymentsOf(component, facts));
   const kubernetes = facts?.kubernetesVersion ?? null;
   const installed = status?.version ?? null;
@@ -261,14 +228,4 @@ function liveVersionsOf(
   return [...groups]
     .map(([of, all]) => ({ version: of, deployments: all.length }))
     .toSorted((a, b) => b.deployments - a.deployments);
-}
-
-/** The exit code that a report stands for; a skew counts only with `--strict`. */
-export function versionExitCode(
-  { complete, summary, items }: VersionReport,
-  { strict }: { readonly strict: boolean },
-): ExitCode {
-  const isSkewed = [summary, ...items].some(({ skew }) => skew.length > 0);
-  if (strict && isSkewed) return exitCodes.unhealthy;
-  return complete ? exitCodes.fine : exitCodes.incomplete;
 }

@@ -7,15 +7,8 @@ import { deploymentReport } from "../../../../cmd/kubectl/commands/deployments/d
 import { statusItemOf } from "../../../../cmd/kubectl/commands/status/status-item.ts";
 import { statusTable } from "../../../../cmd/kubectl/commands/status/status-text.ts";
 import { fleetStatusOf } from "../../../../cmd/kubectl/commands/status/status.ts";
-import {
-  versionLines,
-  versionNotes,
-  versionTable,
-} from "../../../../cmd/kubectl/commands/version/version-action.ts";
-import {
-  versionItemOf,
-  type VersionReport,
-} from "../../../../cmd/kubectl/commands/version/version.ts";
+import type { VersionSummary } from "../../../../cmd/kubectl/commands/version/version-text.ts";
+import { versionItemOf, versionReport } from "../../../../cmd/kubectl/commands/version/version.ts";
 import { type RawFlags, readFlags } from "../../../../cmd/kubectl/flags.ts";
 import { ClustersRead } from "../../../../cmd/kubectl/fleet/fleet.ts";
 import { printReport } from "../../../../cmd/kubectl/main/run-command.ts";
@@ -35,7 +28,7 @@ const asked = {
 /** Both streams, one after the other. */
 async function written(
   raw: RawFlags,
-  print: (input: Pick<ActionInput<unknown>, "flags" | "terminal">) => Promise<unknown>,
+  work: (input: Pick<ActionInput<unknown>, "flags" | "terminal">) => Promise<unknown>,
 ): Promise<string> {
   let stdout = "";
   let stderr = "";
@@ -46,7 +39,7 @@ async function written(
     stderr: { write: (text: string) => (stderr += text) },
     now: () => now,
   };
-  await print({ flags: readFlags({ ...raw, context: "hub" }, {}), terminal });
+  await work({ flags: readFlags({ ...raw, context: "hub" }, {}), terminal });
   const text = stdout.replace(/(?<=cliVersion"?: "?)[\d.]+/, "1.0.0");
   return stderr === "" ? text : `${text}--- stderr\n${stderr}`;
 }
@@ -136,65 +129,55 @@ describe("deployments are printed as agreed", () => {
 
 describe("versions are printed as agreed", () => {
   const known = { KnativeServing: ["1.24.0", "1.23.0"], KnativeEventing: ["1.23.0"] };
-  const report: VersionReport = {
-    apiVersion: "knfleet.dev/v1",
-    kind: "Version",
-    ...stamp,
-    complete: true,
-    summary: {
-      client: {
-        version: "1.0.0",
-        node: "v24.12.0",
-        platform: "linux/x64",
-        releases: { folder: "/home/me/releases", ...known, problem: null },
-      },
-      hub: { server: "https://hub.example.com:6443", kubernetes: "v1.36.3" },
-      controllers: [
-        {
-          flavour: "knfleet",
-          namespace: "knfleet-system",
-          name: "knfleet-controller",
-          image: "registry.example.com/knfleet-controller:v0.9.1",
-          version: "0.9.1",
-          plugins: [
-            {
-              name: "plugin-secretreader",
-              image: "registry.example.com/secretreader:v0.1.3",
-              version: "0.1.3",
-            },
-          ],
-        },
-      ],
-      agents: [
-        { version: "0.9.1", image: "registry.example.com/knfleet:v0.9.1", clusters: 2 },
-        { version: null, image: "registry.example.com/knfleet@sha256:0", clusters: 1 },
-      ],
-      skew: [
-        {
-          between: "Controller",
-          message: "knfleet-system/knfleet-controller is 0.9.1, this program 1.0.0",
-        },
-      ],
-      shards: 3,
-      replicas: [
-        { name: "knfleet-controller-7d9f8c6b5-abcde", shards: [0, 2], fleet: true },
-        { name: "knfleet-controller-7d9f8c6b5-xyzab", shards: [], fleet: false },
-        { name: null, shards: [1], fleet: false },
-      ],
+  const summary: VersionSummary = {
+    client: {
+      version: "1.0.0",
+      node: "v24.12.0",
+      platform: "linux/x64",
+      releases: { folder: "/home/me/releases", ...known, problem: null },
     },
-    items: sampleComponents
-      .slice(0, 3)
-      .map((each) => versionItemOf(each, { readings: sampleReadings, known })),
-    errors: [],
+    hub: { server: "https://hub.example.com:6443", kubernetes: "v1.36.3" },
+    controllers: [
+      {
+        flavour: "knfleet",
+        namespace: "knfleet-system",
+        name: "knfleet-controller",
+        image: "registry.example.com/knfleet-controller:v0.9.1",
+        version: "0.9.1",
+        plugins: [
+          {
+            name: "plugin-secretreader",
+            image: "registry.example.com/secretreader:v0.1.3",
+            version: "0.1.3",
+          },
+        ],
+      },
+    ],
+    agents: [
+      { version: "0.9.1", image: "registry.example.com/knfleet:v0.9.1", clusters: 2 },
+      { version: null, image: "registry.example.com/knfleet@sha256:0", clusters: 1 },
+    ],
+    skew: [
+      {
+        between: "Controller",
+        message: "knfleet-system/knfleet-controller is 0.9.1, this program 1.0.0",
+      },
+    ],
+    shards: 3,
+    replicas: [
+      { name: "knfleet-controller-7d9f8c6b5-abcde", shards: [0, 2], fleet: true },
+      { name: "knfleet-controller-7d9f8c6b5-xyzab", shards: [], fleet: false },
+      { name: null, shards: [1], fleet: false },
+    ],
   };
+  const read = new ClustersRead(sampleReadings);
+  const items = sampleComponents
+    .slice(0, 3)
+    .map((each) => versionItemOf(each, read.of(each), known));
+  const report = versionReport(summary, items, [], false);
 
-  test.each(formats)("as %s", async (file, flags) => {
-    const rendering: Rendering = {
-      document: report,
-      heading: versionLines(report, flags.output === "wide"),
-      table: () => versionTable(report),
-      notes: versionNotes(report),
-    };
-    await expect(await printed(rendering, flags)).toMatchFileSnapshot(golden(`version.${file}`));
+  test.each(formats)("as %s", async (file, raw) => {
+    const text = await written(raw, (input) => printReport("Version", report, input));
+    await expect(text).toMatchFileSnapshot(golden(`version.${file}`));
   });
 });

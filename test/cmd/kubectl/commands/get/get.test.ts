@@ -2,7 +2,7 @@ import { join } from "node:path";
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
-import { kindsNamed, servedKinds } from "../../../../../cmd/kubectl/commands/get/object-table.ts";
+import { kindsNamed, servedKinds } from "../../../../../cmd/kubectl/spokes/object-table.ts";
 import { component } from "../../fleet-facts.ts";
 import { runText } from "../../run-text.ts";
 import { startStubHub, type StubHub } from "../../stub-hub.ts";

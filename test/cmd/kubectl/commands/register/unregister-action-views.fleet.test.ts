@@ -2,7 +2,7 @@ import { beforeAll, expect, test } from "vitest";
 
 import { connectHub } from "../../../../../access/hub/hub.ts";
 import { systemClock } from "../../../../../access/time/system-clock.ts";
-import { readServed } from "../../../../../cmd/kubectl/commands/get/object-table.ts";
+import { readServed } from "../../../../../cmd/kubectl/spokes/object-table.ts";
 import { builtInProviderFile } from "../../../../e2e/built-in-access.ts";
 import { useFleet } from "../../../../fleet/use-fleet.ts";
 import { waitFor } from "../../../../fleet/wait-for.ts";

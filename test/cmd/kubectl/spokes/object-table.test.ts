@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 
-import { ApiError } from "../../../../../access/kube/api-error.ts";
-import { listTable } from "../../../../../cmd/kubectl/commands/get/object-table.ts";
+import { ApiError } from "../../../../access/kube/api-error.ts";
+import { listTable } from "../../../../cmd/kubectl/spokes/object-table.ts";
 
 const kind = {
   apiVersion: "v1",

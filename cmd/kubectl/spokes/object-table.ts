@@ -1,10 +1,10 @@
-import { nextPage, type PageQuery } from "../../../../access/kube/api-answer.ts";
-import { ConnectionError } from "../../../../access/kube/api-error.ts";
-import type { KubeClient } from "../../../../access/kube/kube-client.ts";
-import { collectionPath } from "../../../../access/kube/kube-path.ts";
-import { isRecord } from "../../../../api/fields.ts";
-import type { ResourceType } from "../../../../api/resources.ts";
-import { itemsAt, stringAt, numberAt } from "../../selection/fields.ts";
+import { nextPage, type PageQuery } from "../../../access/kube/api-answer.ts";
+import { ConnectionError } from "../../../access/kube/api-error.ts";
+import type { KubeClient } from "../../../access/kube/kube-client.ts";
+import { collectionPath } from "../../../access/kube/kube-path.ts";
+import { isRecord } from "../../../api/fields.ts";
+import type { ResourceType } from "../../../api/resources.ts";
+import { itemsAt, stringAt, numberAt } from "../selection/fields.ts";
 
 /** A kind that a cluster serves, with its names. */
 export interface ServedKind extends ResourceType {
