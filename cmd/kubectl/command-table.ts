@@ -9,7 +9,7 @@ import {
   gatherEntry,
 } from "./commands/diagnosis-entries.ts";
 import { events } from "./commands/events/command.ts";
-import { logsEntry, statusEntry, topEntry, waitEntry } from "./commands/fleet-entries.ts";
+import { logsEntry, statusEntry, topEntry } from "./commands/fleet-entries.ts";
 import { get } from "./commands/get/command.ts";
 import { mcpEntry } from "./commands/mcp-entry.ts";
 import { migrateEntries, migrateGroup } from "./commands/migrate-entries.ts";
@@ -19,6 +19,7 @@ import { rolloutEntries, rolloutGroup } from "./commands/rollout-entries.ts";
 import { tree } from "./commands/tree/command.ts";
 import { uiEntry } from "./commands/ui-entry.ts";
 import { version } from "./commands/version/command.ts";
+import { wait } from "./commands/wait/command.ts";
 import {
   completionEntry,
   connectEntry,
@@ -38,7 +39,7 @@ export const commandTable = (): readonly CommandEntry[] => [
   planEntry(),
   orphans,
   checkEntry(),
-  waitEntry(),
+  wait,
   ...rolloutEntries(),
   events,
   logsEntry(),

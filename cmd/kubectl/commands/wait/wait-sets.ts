@@ -1,9 +1,8 @@
 import { conditionOf } from "../../../../api/conditions.ts";
 import { type FleetSet, fleetSetApiVersion, type FleetSetKind } from "../../../../api/fleet-set.ts";
 import { knownResource } from "../../../../api/resources.ts";
-import type { ActionInput } from "../../action.ts";
-import type { FilenameFlag } from "../../common-options.ts";
 import { UsageError } from "../../errors.ts";
+import type { Flags } from "../../flags.ts";
 import { listSets, readSet } from "../../hub/fleet-sets.ts";
 import { objectChanges } from "../../hub/hub-changes.ts";
 import { knfOf } from "../../output/knf-of.ts";
@@ -52,12 +51,11 @@ export function askedSets(args: readonly string[]): AskedSets | undefined {
 }
 
 /** Throws UsageError for flags that select installations. */
-export function checkSetFlags({
-  flags,
-  options,
-}: Pick<ActionInput<FilenameFlag>, "flags" | "options">): void {
-  const { cluster, on, reason, failed } = flags;
-  const given = [cluster, on, reason, options.filename].some((flag) => flag !== undefined);
+export function checkSetFlags(
+  { cluster, on, reason, failed }: Pick<Flags, "cluster" | "on" | "reason" | "failed">,
+  filename: string | undefined,
+): void {
+  const given = [cluster, on, reason, filename].some((flag) => flag !== undefined);
   if (!given && !failed) return;
   throw new UsageError(
     "--cluster, --on, --failed, --reason and --filename select installations, and no fleet sets",

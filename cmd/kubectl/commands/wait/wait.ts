@@ -7,7 +7,6 @@ import { type ExitCode, exitCodes, UsageError } from "../../errors.ts";
 import { hubViewOf } from "../../hub/installations.ts";
 import { conditionCode } from "../../output/condition-code.ts";
 import { knfOf } from "../../output/knf-of.ts";
-import type { ReportDocument } from "../../output/report.ts";
 import type { Selection } from "../../selection/selection.ts";
 
 /** One installation, or fleet set, that is waited for. */
@@ -28,8 +27,6 @@ export interface WaitSummary {
   readonly outcome: "met" | "failed" | "timedOut" | "interrupted";
   readonly elapsedSeconds: number;
 }
-
-export type WaitReport = ReportDocument<"Wait", WaitSummary, WaitItem>;
 
 interface Look {
   readonly selection: Pick<Selection, "names" | "namespace">;
