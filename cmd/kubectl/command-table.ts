@@ -11,6 +11,7 @@ import {
 import { events } from "./commands/events/command.ts";
 import { logsEntry, statusEntry, topEntry } from "./commands/fleet-entries.ts";
 import { get } from "./commands/get/command.ts";
+import { images } from "./commands/images/command.ts";
 import { mcpEntry } from "./commands/mcp-entry.ts";
 import { migrateEntries, migrateGroup } from "./commands/migrate-entries.ts";
 import { orphans } from "./commands/orphans/command.ts";
@@ -54,6 +55,7 @@ export const commandTable = (): readonly CommandEntry[] => [
   kubeconfigEntry(),
   credentialEntry(),
   renderEntry(),
+  images,
   mcpEntry(),
   completionEntry(),
   version,

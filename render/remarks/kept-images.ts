@@ -37,7 +37,8 @@ function configValues(spec: Component["spec"]): readonly unknown[] {
   return Object.values(recordAt(spec?.config)).flatMap((entry) => Object.values(recordAt(entry)));
 }
 
-function imagesIn(value: unknown): readonly string[] {
+/** The images in containers, variables and ConfigMaps of objects, each as often as it is there. */
+export function imagesIn(value: unknown): readonly string[] {
   if (isImage(value)) return [value];
   if (Array.isArray(value)) return value.flatMap((item) => imagesIn(item));
   return isRecord(value)

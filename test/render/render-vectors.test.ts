@@ -2,7 +2,7 @@
 // @module-tag release-files
 import { beforeAll, expect, test } from "vitest";
 
-import { componentCheck } from "../../cmd/kubectl/commands/render/component-documents.ts";
+import { componentCheck } from "../../cmd/kubectl/selection/component-documents.ts";
 import { openReleases } from "../../cmd/open-releases.ts";
 import type { Releases } from "../../render/release/releases.ts";
 import { releaseDir } from "../e2e/release-dir.ts";

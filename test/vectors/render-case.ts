@@ -1,13 +1,13 @@
 import type { Component } from "../../api/component.ts";
 import { FleetError } from "../../api/errors.ts";
 import {
-  componentDocuments,
-  type componentCheck,
-} from "../../cmd/kubectl/commands/render/component-documents.ts";
-import {
   renderComponent,
   type RenderedComponent,
 } from "../../cmd/kubectl/compare/render-component.ts";
+import {
+  componentDocuments,
+  type componentCheck,
+} from "../../cmd/kubectl/selection/component-documents.ts";
 import {
   environmentOf,
   objectsOf,

@@ -1,8 +1,8 @@
 import { stringify } from "yaml";
 
 import type { Manifest } from "../../api/kubernetes.ts";
-import { componentCheck } from "../../cmd/kubectl/commands/render/component-documents.ts";
 import { unifiedDiff } from "../../cmd/kubectl/commands/render/unified-diff.ts";
+import { componentCheck } from "../../cmd/kubectl/selection/component-documents.ts";
 import { openReleases } from "../../cmd/open-releases.ts";
 import { type Difference, differencesOf } from "./compare-render.ts";
 import { runCase } from "./render-case.ts";

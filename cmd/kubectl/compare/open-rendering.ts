@@ -10,7 +10,6 @@ import { systemClock } from "../../../access/time/system-clock.ts";
 import { FleetError } from "../../../api/errors.ts";
 import type { ActionInput } from "../action.ts";
 import { userAgent } from "../client-version.ts";
-import { renderSettings } from "../commands/render/render-files.ts";
 import { UsageError } from "../errors.ts";
 import { withUsageErrors } from "../selection/input-files.ts";
 import type { ClusterAccess } from "../spokes/cluster-access.ts";
@@ -22,6 +21,7 @@ import {
   rulesOfHub,
 } from "./controller-rules.ts";
 import type { RenderSettings } from "./render-component.ts";
+import { renderSettings } from "./render-settings.ts";
 import { namespaceOfHub, type RenderingFlags } from "./rendering-options.ts";
 
 /**

@@ -106,6 +106,11 @@ export class Fleet implements AsyncDisposable {
     this.#options = options;
   }
 
+  /** The command line, for rooms that take one. `options`: the flags of the command, as those rooms know them. */
+  asInput<Options>(options: Options): ActionInput<Options> {
+    return { ...this.#input, options };
+  }
+
   /** The ways to the hub and to the spokes. Throws FleetError `ConfigInvalid`. */
   access(): Promise<ClusterAccess> {
     const { opened, reachesSpokes } = this.#options;

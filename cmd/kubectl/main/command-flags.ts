@@ -85,8 +85,8 @@ export function valuesOf(
   raw: Readonly<Record<string, unknown>>,
 ): Readonly<Record<string, unknown>> {
   const values = Object.entries(flags).map(([name, flag]) => {
-    const { long = name } = optionOf(flag);
-    return [name, flag.read(raw[name], long)] as const;
+    const option = optionOf(flag);
+    return [name, flag.read(raw[option.attributeName()], option.long ?? name)] as const;
   });
   return Object.fromEntries(values);
 }
@@ -100,4 +100,14 @@ export function filenameFlag(flags = "-f, --filename <file>"): CommandFlag<strin
 export function noLiveFlag(what = "the hub's view"): CommandFlag<boolean> {
   const flag = turnedOff("--no-live", `only ${what}: no spoke is reached`);
   return forTools(flag, "False: only what the hub says; no cluster is read");
+}
+
+/** A flag that can be given several times. */
+export function repeated(flags: string, text: string): CommandFlag<readonly string[]> {
+  return {
+    flags,
+    text,
+    read: (raw) => (Array.isArray(raw) ? raw.filter((one) => typeof one === "string") : []),
+    repeats: true,
+  };
 }

@@ -6,7 +6,7 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { operatorApiVersion } from "../../../api/component.ts";
 import type { KubeObject, Manifest } from "../../../api/kubernetes.ts";
 import { crdNameOf } from "../../../api/schema/component-crd.ts";
-import { componentCheck } from "../../../cmd/kubectl/commands/render/component-documents.ts";
+import { componentCheck } from "../../../cmd/kubectl/selection/component-documents.ts";
 import type { AdminClient } from "../../fleet/admin-client.ts";
 import { ensureBinaries } from "../../fleet/binaries.ts";
 import { conditionOf } from "../../fleet/json-record.ts";

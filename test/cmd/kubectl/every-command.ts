@@ -52,7 +52,7 @@ const argsOf: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** Commands that read release files. */
-const rendering = ["render", "plan", "diff", "can-i", "rollout plan"];
+const rendering = ["render", "plan", "diff", "can-i", "rollout plan", "images"];
 
 /** A command line of a command, with the files of a folder. */
 export function lineOf(name: string, folder: string): readonly string[] {

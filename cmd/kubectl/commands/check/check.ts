@@ -8,12 +8,12 @@ import type { Flags } from "../../flags.ts";
 import { hubSource } from "../../hub/open-hub.ts";
 import { listSelectedProfiles } from "../../hub/profiles.ts";
 import { reportOf, type ReportStamp, stampAt } from "../../output/report.ts";
+import type { ComponentDocument } from "../../selection/component-documents.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
 import { isPulled, mapLimited, type ReadLimits } from "../../spokes/read-clusters.ts";
 import { prepareWalk } from "../diagnose/prepare-walk.ts";
 import { walkHub } from "../diagnose/walk-hub.ts";
 import type { WalkContext } from "../diagnose/walk.ts";
-import type { ComponentDocument } from "../render/component-documents.ts";
 import type { FailOn } from "../status/status.ts";
 import { type CheckItem, type CheckReport, itemOfHop } from "./check-item.ts";
 import {

@@ -11,6 +11,7 @@ import { unusedConfigMessage } from "../../../../render/features/named-objects.t
 import { type Comparable, comparableOf } from "../../compare/comparable.ts";
 import type { RenderSettings } from "../../compare/render-component.ts";
 import { countedReading } from "../../output/progress.ts";
+import type { ComponentDocument } from "../../selection/component-documents.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
 import { readKubernetesVersion } from "../../spokes/kubernetes-version.ts";
 import {
@@ -28,7 +29,6 @@ import type { HubWalk } from "../diagnose/walk-hub.ts";
 import { walkTarget } from "../diagnose/walk-target.ts";
 import type { WalkContext } from "../diagnose/walk.ts";
 import { askHub, findDuplicate } from "../plan/plan-item.ts";
-import type { ComponentDocument } from "../render/component-documents.ts";
 import { checkItem, type CheckItem, titleOf } from "./check-item.ts";
 import { expiryItems, type ExpiryWindow } from "./expiry.ts";
 

@@ -11,6 +11,7 @@ import { remarkLines, type RenderSettings } from "../../compare/render-component
 import { readHubId } from "../../compare/target-installation.ts";
 import { type ExitCode, exitCodes } from "../../errors.ts";
 import { type ReportDocument, reportOf, stampAt } from "../../output/report.ts";
+import type { ComponentDocument } from "../../selection/component-documents.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
 import { readKubernetesVersion } from "../../spokes/kubernetes-version.ts";
 import {
@@ -24,7 +25,6 @@ import {
 import { findWays } from "../../spokes/wayless.ts";
 import { installationError } from "../diff/diff-list.ts";
 import { compareOnTarget } from "../diff/diff.ts";
-import type { ComponentDocument } from "../render/component-documents.ts";
 import {
   askHub,
   findDuplicate,

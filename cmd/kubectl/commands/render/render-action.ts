@@ -12,22 +12,22 @@ import {
   type RenderedComponent,
   type RenderSettings,
 } from "../../compare/render-component.ts";
+import { renderSettings } from "../../compare/render-settings.ts";
 import { type ExitCode, exitCodes } from "../../errors.ts";
 import { failureOf } from "../../failure.ts";
 import { renderJson } from "../../output/output-format.ts";
 import { renderFailure } from "../../output/steps.ts";
 import { documentOutput, type Output } from "../../output/terminal.ts";
+import type { ComponentDocument } from "../../selection/component-documents.ts";
+import { componentReader } from "../../selection/component-files.ts";
 import { InputError } from "../../selection/yaml-documents.ts";
-import type { ComponentDocument } from "./component-documents.ts";
 import { jsonOf, yamlOf, yamlOfObject } from "./objects-text.ts";
 import {
   checkValues,
-  componentReader,
   diffComponents,
   filesOf,
   formatOf,
   type RenderFlags,
-  renderSettings,
   selected,
   selectorsOf,
 } from "./render-files.ts";

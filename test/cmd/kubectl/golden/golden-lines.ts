@@ -77,6 +77,13 @@ export const goldenLines: Readonly<Record<string, GoldenLine | ServedLine | Else
     served: [["wait", "ke", "--for=ready"]],
     report: { fields: [".name", ".state"] },
   },
+  images: {
+    served: [
+      ["images", "-A", "--release-dir", "RELEASES"],
+      ["images", "-f", "FILE", "--release-dir", "RELEASES"],
+    ],
+    report: { fields: [".image", ".neededBy[0].name"] },
+  },
   explain: {
     served: [["explain", "ApplyFailed", "KNF1005"]],
     report: { fields: [".name", ".code"] },

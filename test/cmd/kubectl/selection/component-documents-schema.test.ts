@@ -1,20 +1,20 @@
 import * as fc from "fast-check";
 import { beforeAll, describe, expect, test } from "vitest";
 
-import { type ComponentKind, operatorApiVersion } from "../../../../../api/component.ts";
-import { FleetError } from "../../../../../api/errors.ts";
-import { isRecord } from "../../../../../api/fields.ts";
-import { eventingSpec, servingSpec } from "../../../../../api/schema/component-spec.ts";
+import { type ComponentKind, operatorApiVersion } from "../../../../api/component.ts";
+import { FleetError } from "../../../../api/errors.ts";
+import { isRecord } from "../../../../api/fields.ts";
+import { eventingSpec, servingSpec } from "../../../../api/schema/component-spec.ts";
 import {
   componentDocuments,
   componentCheck,
-} from "../../../../../cmd/kubectl/commands/render/component-documents.ts";
-import { InputError } from "../../../../../cmd/kubectl/selection/yaml-documents.ts";
-import { openReleases } from "../../../../../cmd/open-releases.ts";
-import { sampleDirOf } from "../../../../../cmd/release-files.ts";
-import type { Releases } from "../../../../../render/release/releases.ts";
-import { render } from "../../../../../render/render.ts";
-import { runsOf } from "../../../../support/fuzz.ts";
+} from "../../../../cmd/kubectl/selection/component-documents.ts";
+import { InputError } from "../../../../cmd/kubectl/selection/yaml-documents.ts";
+import { openReleases } from "../../../../cmd/open-releases.ts";
+import { sampleDirOf } from "../../../../cmd/release-files.ts";
+import type { Releases } from "../../../../render/release/releases.ts";
+import { render } from "../../../../render/render.ts";
+import { runsOf } from "../../../support/fuzz.ts";
 import { valuesOf } from "./schema-values.ts";
 
 const check = componentCheck();

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 
-import { isRecord } from "../../../../../api/fields.ts";
+import { isRecord } from "../../../../api/fields.ts";
 
 const names = [
   "activator",

@@ -3,8 +3,8 @@ import { describe, expect, test } from "vitest";
 import {
   componentDocuments,
   componentCheck,
-} from "../../../../../cmd/kubectl/commands/render/component-documents.ts";
-import { InputError, yamlDocuments } from "../../../../../cmd/kubectl/selection/yaml-documents.ts";
+} from "../../../../cmd/kubectl/selection/component-documents.ts";
+import { InputError, yamlDocuments } from "../../../../cmd/kubectl/selection/yaml-documents.ts";
 
 const check = componentCheck();
 const serving = "apiVersion: operator.knative.dev/v1beta1\nkind: KnativeServing\n";

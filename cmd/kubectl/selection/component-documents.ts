@@ -5,15 +5,15 @@ import {
   type ComponentKind,
   componentKinds,
   operatorApiVersion,
-} from "../../../../api/component.ts";
-import { isRecord } from "../../../../api/fields.ts";
-import { tokensOf } from "../../../../api/json-pointer.ts";
-import { groupOf } from "../../../../api/kubernetes.ts";
-import { componentStatus } from "../../../../api/schema/component-crd.ts";
-import { eventingSpec, servingSpec } from "../../../../api/schema/component-spec.ts";
-import { stringMap } from "../../../../api/schema/primitives.ts";
-import type { Fields } from "../../../../render/fields.ts";
-import { InputError, type InputDocument } from "../../selection/yaml-documents.ts";
+} from "../../../api/component.ts";
+import { isRecord } from "../../../api/fields.ts";
+import { tokensOf } from "../../../api/json-pointer.ts";
+import { groupOf } from "../../../api/kubernetes.ts";
+import { componentStatus } from "../../../api/schema/component-crd.ts";
+import { eventingSpec, servingSpec } from "../../../api/schema/component-spec.ts";
+import { stringMap } from "../../../api/schema/primitives.ts";
+import type { Fields } from "../../../render/fields.ts";
+import { InputError, type InputDocument } from "./yaml-documents.ts";
 
 /** A component of a file. */
 export interface ComponentDocument {
