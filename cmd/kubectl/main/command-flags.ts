@@ -29,7 +29,7 @@ export function toggle(flags: string, text: string): CommandFlag<boolean> {
 }
 
 /** A flag `--no-NAME` for what is true without it. */
-export function turnedOff(flags: string, text: string): CommandFlag<boolean> {
+function turnedOff(flags: string, text: string): CommandFlag<boolean> {
   return { flags, text, read: (raw) => raw !== false };
 }
 
