@@ -154,7 +154,11 @@ describe("a report", () => {
 
   test("has a name for -o name where an item has one", async () => {
     const items = [{ name: "a" }, { name: "" }];
-    const name = (item: Item) => (item.name === "" ? undefined : `ks/${item.name}`);
-    expect(await ran({ ...found, items, name }, "name")).toMatchObject({ stdout: "ks/a\n" });
+    const report: Report<Item> = {
+      ...found,
+      items,
+      name: (item) => (item.name === "" ? undefined : `ks/${item.name}`),
+    };
+    expect(await ran(report, "name")).toMatchObject({ stdout: "ks/a\n" });
   });
 });
