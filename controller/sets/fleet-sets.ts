@@ -35,7 +35,7 @@ import { Selections } from "./selections.ts";
 import { isOutdated } from "./send-writes.ts";
 import { ownerKeyOf, SetCaches, setKeyOf } from "./set-caches.ts";
 import { SetDigests } from "./set-digest.ts";
-import { deletionEvents, editEvents } from "./set-events.ts";
+import { deletionEvents, editEvents, ignoredPolicyEvent } from "./set-events.ts";
 import { ChildWriter } from "./write-children.ts";
 import { RevisionWriter } from "./write-revisions.ts";
 import { SetWriter } from "./write-set.ts";
@@ -100,6 +100,7 @@ export class FleetSets implements AsyncDisposable {
     const handlers = {
       onSet: this.#setChanged.bind(this),
       onSetGone: this.#setGone.bind(this),
+      onPolicyIgnored: (set: FleetSet) => this.#record(set, [ignoredPolicyEvent]),
       onRevision: (key: string) => this.#wake([key]),
       onProfile: this.#profileChanged.bind(this),
       onPlacements: (source: PlacementSource) => {
@@ -300,7 +301,8 @@ export class FleetSets implements AsyncDisposable {
     if (seen === undefined) return undefined;
     const newest = this.#written.newest(key, seen, this.#options.clock.now()) ?? seen;
     // The answer to a write has the spec that is stored, which counts no more during a deletion. Before one both are the same, or the write had failed.
-    return { ...newest, spec: seen.spec };
+    const { generation = 0 } = seen.metadata;
+    return { ...newest, metadata: { ...newest.metadata, generation }, spec: seen.spec };
   }
 
   #factsOf(key: string, digest: string | undefined): SetFacts | undefined {

@@ -20,6 +20,7 @@ import {
 import { describe, type KubeObject, withoutManagedFields } from "../../api/kubernetes.ts";
 import { knownResource } from "../../api/resources.ts";
 import { type Log, logWatchBug } from "../log.ts";
+import { asDeleted } from "./deleted-set.ts";
 import { type PlacementSource, placementKinds } from "./find-selection.ts";
 import { IndexedObjects } from "./indexed-objects.ts";
 
@@ -30,6 +31,8 @@ export interface SetCachesOptions {
   /** A set is new or changed. */
   readonly onSet: (set: FleetSet, before: FleetSet | undefined) => void;
   readonly onSetGone: (set: FleetSet) => void;
+  /** A set is being deleted, and its components stay although its spec says that they go. */
+  readonly onPolicyIgnored: (set: FleetSet) => void;
   /** A revision of the set with this key was changed or deleted. */
   readonly onRevision: (setKey: string) => void;
   /** What sets use of a ClusterProfile has changed; undefined: it is gone. */
@@ -132,7 +135,10 @@ export class SetCaches implements Disposable {
       if (!isFleetSet(object)) return;
       const key = setKeyOf(object);
       const before = this.#sets.get(key);
-      const set = withSpecOfDeletion(object, before);
+      const set = asDeleted(object, before);
+      const isFirst = before?.metadata.deletionTimestamp === undefined;
+      const isKept = set.spec.deletionPolicy !== object.spec.deletionPolicy;
+      if (isFirst && isKept) this.#options.onPolicyIgnored(set);
       this.#sets.set(key, set);
       const { from } = set.spec.clusters;
       // The first set that uses a kind of placement has it listed.
@@ -239,16 +245,6 @@ function isSetKind(kind: string): kind is FleetSetKind {
 /** Narrows an object to a FleetSet. Its fields are not checked, because the API server has checked them against the CRD. */
 export function isFleetSet(object: KubeObject): object is FleetSet {
   return isSetKind(object.kind) && object.metadata.namespace !== undefined;
-}
-
-/**
- * A set that is being deleted, with the spec that it had when its deletion was seen first: what steers a deletion no longer changes. The webhook refuses such a change, but it
- * may not be running. A new leader takes the spec that it lists.
- */
-function withSpecOfDeletion(set: FleetSet, before: FleetSet | undefined): FleetSet {
-  const isSame = before?.metadata.uid === set.metadata.uid;
-  const wasDeleted = before?.metadata.deletionTimestamp !== undefined;
-  return isSame && wasDeleted ? { ...set, spec: before.spec } : set;
 }
 
 /** The part of a ClusterProfile that sets use. Cluster managers may write the other fields every minute. */

@@ -95,6 +95,14 @@ export function deletionEvents(set: FleetSet, { kind, metadata }: Component): re
   ];
 }
 
+/** The Event for a deleted set whose components stay, because its spec was changed while no controller saw it. Spec: sets.md R13. */
+export const ignoredPolicyEvent: NewEvent = {
+  type: "Warning",
+  reason: "DeletionPolicyIgnored",
+  message:
+    "The spec was changed while no controller saw it, before the deletion or after it: the components stay. To remove them, delete them",
+};
+
 function rolloutEvents(
   before: FleetSetStatus | undefined,
   { updateRevision, rollout }: FleetSetStatus,

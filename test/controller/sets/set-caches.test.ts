@@ -22,6 +22,7 @@ test("each kind that cannot be watched is told", async () => {
       clock: new FakeClock(),
       log: { ...silentLog, warn: (fields: object) => void told.add(JSON.stringify(fields)) },
       onSet: nothing,
+      onPolicyIgnored: () => undefined,
       onSetGone: nothing,
       onRevision: nothing,
       onProfile: nothing,

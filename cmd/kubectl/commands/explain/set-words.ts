@@ -130,6 +130,10 @@ export const setReasons: SetWords = {
     "Event: somebody deleted a component of the set. Its cluster gets another one in its stage.",
     "To keep a cluster from the set, name it in `spec.clusters.exclude`.",
   ],
+  DeletionPolicyIgnored: [
+    "Event: the spec of a deleted set was changed while no controller saw it, and nobody can tell whether before the deletion or after it. Its components stay.",
+    "To remove them, delete the components.",
+  ],
   ValuesChanged: [
     "Event: a label or property that the template uses has another value. The component gets it, without a new revision.",
     nothing,
