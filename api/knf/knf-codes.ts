@@ -139,6 +139,12 @@ const hubCodes = {
       "The rollout of a fleet set cannot go on at all: which clusters it means is not known, or may not be believed.",
     next: "Do what the message names.",
   },
+  KNF1027: {
+    name: "SeveralControllers",
+    meaning:
+      "Several Deployments of the hub may be the same controller, so no flag and no file of one of them is believed.",
+    next: "Delete the Deployment that is not the controller, or take its ServiceAccount out of the ClusterRoleBindings.",
+  },
 } as const;
 
 /** Name and texts of a code. */

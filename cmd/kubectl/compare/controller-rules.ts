@@ -16,6 +16,8 @@ import {
   flagOf,
   flagValuesOf,
   onlyController,
+  severalText,
+  soleController,
   variableOf,
 } from "../hub/find-controller.ts";
 import type { ClusterAccess } from "../spokes/cluster-access.ts";
@@ -64,16 +66,28 @@ async function readControllerRules(
   }
 }
 
-/** The environment of the controller on the hub, as far as a rendering depends on it; empty when the controller is not found, is not the only one, or cannot be read. */
+/** What a rendering takes of the environment of the controller on the hub. */
+export interface ControllerEnvironment {
+  /** Empty when the controller is not found, or cannot be read. */
+  readonly environment: Readonly<Record<string, string>>;
+  /** Names the Deployments of which each may be the controller. Undefined: they are not several. */
+  readonly several: string | undefined;
+}
+
+/** Reads the environment of the controller on the hub, as far as a rendering depends on it. Of several controllers none is believed. */
 export async function controllerEnvironment(
   controllers: ListControllers,
-): Promise<Readonly<Record<string, string>>> {
+): Promise<ControllerEnvironment> {
   try {
-    const ours = onlyController(await controllers(), "knfleet");
+    const all = await controllers();
+    const ours = soleController(all, "knfleet");
     const least = ours && variableOf(ours, minVersionVariable);
-    return least === undefined ? {} : { [minVersionVariable]: least };
+    return {
+      environment: least === undefined ? {} : { [minVersionVariable]: least },
+      several: severalText(all, "knfleet"),
+    };
   } catch (error) {
-    if (error instanceof ApiError || error instanceof UsageError) return {};
+    if (error instanceof ApiError) return { environment: {}, several: undefined };
     throw error;
   }
 }

@@ -8,6 +8,7 @@ import {
 import { abortable } from "../../../access/time/deadline.ts";
 import { systemClock } from "../../../access/time/system-clock.ts";
 import { FleetError } from "../../../api/errors.ts";
+import { plainText } from "../../../api/foreign-text.ts";
 import type { ActionInput } from "../action.ts";
 import { userAgent } from "../client-version.ts";
 import { UsageError } from "../errors.ts";
@@ -35,7 +36,13 @@ export async function openRendering(
 ): Promise<RenderSettings & AsyncDisposable> {
   const settings = await withUsageErrors(renderSettings(input, signal));
   const controllers = controllersOfHub(access, signal);
-  const environment = await controllerEnvironment(controllers);
+  const { environment, several } = await controllerEnvironment(controllers);
+  if (several !== undefined) {
+    input.terminal.stderr.write(
+      plainText(`warning: ${several}. Nothing is rendered by the environment of one of them`) +
+        "\n",
+    );
+  }
   const { manifestSource } = input.options;
   const rules = rulesOfHub(access, signal, controllers);
   const options = { manifestSource, files: settings.manifestText, rules };

@@ -36,8 +36,8 @@ export interface ControllerFacts {
   readonly serving: Serving | undefined;
   /** The time of the hub, ms since 1970. */
   readonly timeMs: number;
-  /** The Deployment of knfleet, where it was looked for: it has no Lease. */
-  readonly stopped: ControllerDeployment | undefined;
+  /** The Deployments of knfleet, where they were looked for because there is no Lease, and none of them is available. Several may be the controller. */
+  readonly stopped: readonly ControllerDeployment[];
   /** True: the upstream operator works in place of knfleet. */
   readonly isUpstream: boolean;
 }
@@ -66,7 +66,7 @@ export async function readControllerFacts(
   const [leases, bindings] = found;
   const proven = provenLeases(leases, bindings);
   const here = servingOf(proven, timeMs);
-  const none = { stopped: undefined, isUpstream: false };
+  const none = { stopped: [], isUpstream: false };
   if (here !== undefined && here.holders.size === here.parts.length) {
     return { serving: here, timeMs, ...none };
   }
@@ -77,10 +77,11 @@ export async function readControllerFacts(
   const isOurs = bindings.some((binding) => flavourOf(binding) === "knfleet");
   if (!isIdle || !isOurs) return { serving, timeMs: thereMs, ...none };
   const deployments = await listControllerDeployments(hub, signal).catch(() => []);
+  const ours = deployments.filter(({ flavour }) => flavour === "knfleet");
   return {
     serving,
     timeMs: thereMs,
-    stopped: deployments.find(({ flavour, available }) => flavour === "knfleet" && available === 0),
+    stopped: ours.some(({ available }) => available > 0) ? [] : ours,
     isUpstream: deployments.some(
       ({ flavour, available }) => flavour === "upstream" && available > 0,
     ),
@@ -100,7 +101,7 @@ export function controllerViewOf(
   wanted: (shards: number) => ReadonlySet<Part> | undefined,
 ): ControllerView | null {
   if (isUpstream) return null;
-  if (serving === undefined) return stopped === undefined ? null : stoppedView(stopped);
+  if (serving === undefined) return stoppedView(stopped);
   const needed = wanted(serving.shards);
   const isNeeded = (part: Part): boolean => needed?.has(part) ?? true;
   const unserved = serving.parts.filter((part) => isNeeded(part) && !serving.holders.has(part));
@@ -116,9 +117,17 @@ const working: ControllerView = {
   next: [],
 };
 
-function stoppedView({ namespace, name, wanted }: ControllerDeployment): ControllerView {
-  const why = `Deployment ${namespace}/${name} has 0 of ${wanted} available`;
-  return idleView(`No controller works: ${why}`, { since: null, namespace });
+function stoppedView(stopped: readonly ControllerDeployment[]): ControllerView | null {
+  const [first] = stopped;
+  if (first === undefined) return null;
+  const why = stopped
+    .map(
+      ({ namespace, name, wanted }) =>
+        `Deployment ${namespace}/${name} has 0 of ${wanted} available`,
+    )
+    .join(", ");
+  const namespaces = [...new Set(stopped.map(({ namespace }) => namespace))];
+  return idleView(`No controller works: ${why}`, { since: null, namespaces });
 }
 
 function unservedView(serving: Serving, unserved: readonly Part[]): ControllerView {
@@ -132,14 +141,14 @@ function unservedView(serving: Serving, unserved: readonly Part[]): ControllerVi
   const [first] = unserved;
   const lease = first === undefined ? "" : leaseText(workLease(first, shards), leases[0]);
   const text = `${what}${since === null ? "" : ` since ${since}`}: Lease ${namespace}/${lease}`;
-  return idleView(text, { since, namespace });
+  return idleView(text, { since, namespaces: [namespace] });
 }
 
 function idleView(
   message: string,
-  { since, namespace }: { readonly since: string | null; readonly namespace: string },
+  { since, namespaces }: { readonly since: string | null; readonly namespaces: readonly string[] },
 ): ControllerView {
-  const next = [words("kubectl", "get", "pods", "-n", namespace)];
+  const next = namespaces.map((one) => words("kubectl", "get", "pods", "-n", one));
   return { works: false, reason: "NoController", code: "KNF1005", message, since, next };
 }
 

@@ -159,18 +159,37 @@ export function onlyController(
   controllers: readonly ControllerDeployment[],
   flavour: Flavour,
 ): ControllerDeployment | undefined {
-  const [first, ...more] = controllers.filter((one) => one.flavour === flavour);
-  if (first === undefined || more.length === 0) return first;
-  const names = [first, ...more].map(({ namespace, name }) => `Deployment ${namespace}/${name}`);
-  const what = flavour === "knfleet" ? "the controller of knfleet" : "upstream's operator";
-  throw new UsageError(
-    `${names.length} Deployments of the hub may be ${what}: ${names.join(", ")}`,
-    [
-      "Delete the one that is not, or take its ServiceAccount out of these bindings:",
-      "kubectl get clusterrolebindings --output wide",
-    ],
-  );
+  const several = severalText(controllers, flavour);
+  if (several === undefined) return soleController(controllers, flavour);
+  throw new UsageError(several, severalSteps);
 }
+
+/** The controller of a flavour for what is only shown; undefined when there is none, and when several may be it, which `severalText` says. */
+export function soleController(
+  controllers: readonly ControllerDeployment[],
+  flavour: Flavour,
+): ControllerDeployment | undefined {
+  const [first, ...more] = controllers.filter((one) => one.flavour === flavour);
+  return more.length === 0 ? first : undefined;
+}
+
+/** Names the Deployments that may be the controller of a flavour; undefined when they are not several. */
+export function severalText(
+  controllers: readonly ControllerDeployment[],
+  flavour: Flavour,
+): string | undefined {
+  const all = controllers.filter((one) => one.flavour === flavour);
+  if (all.length < 2) return undefined;
+  const names = all.map(({ namespace, name }) => `Deployment ${namespace}/${name}`);
+  const what = flavour === "knfleet" ? "the controller of knfleet" : "upstream's operator";
+  return `${all.length} Deployments of the hub may be ${what}: ${names.join(", ")}`;
+}
+
+/** What to do where several Deployments may be one controller. */
+export const severalSteps: readonly string[] = [
+  "Delete the one that is not, or take its ServiceAccount out of these bindings:",
+  "kubectl get clusterrolebindings --output wide",
+];
 
 /** The value of a flag of a Deployment's containers. Undefined when it is not set. */
 export function flagOf(controller: ControllerDeployment, flag: string): string | undefined {

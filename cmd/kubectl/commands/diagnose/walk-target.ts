@@ -9,7 +9,7 @@ import {
 } from "../../../../api/component.ts";
 import { managedClusterOf } from "../../../../api/delivery.ts";
 import type { NamespacedName } from "../../../../api/kubernetes.ts";
-import { type Controllers, variableOf } from "../../hub/find-controller.ts";
+import { type Controllers, soleController, variableOf } from "../../hub/find-controller.ts";
 import { servingOf } from "../../hub/replicas.ts";
 import { kubectlOn, words } from "../../output/steps.ts";
 import type { Target } from "./diagnosis.ts";
@@ -219,7 +219,7 @@ async function walkProfile(
   const provider = await walk.take("provider", [profile, file], ([one, found]) =>
     chooseProvider(one, found),
   );
-  const operator = controllers?.deployments?.find(({ flavour }) => flavour === "upstream");
+  const operator = soleController(controllers?.deployments ?? [], "upstream");
   if (operator !== undefined) {
     await walk.take("upstream", [profile], async ([one], signal) => {
       const late = { ...context, signal };
@@ -258,7 +258,7 @@ async function walkInstallation(
 ): Promise<void> {
   const controllers = hub.controllers.ok ? hub.controllers.value : undefined;
   await walk.take("authorization", [session], ([one], late) => checkRights(one, late));
-  const ours = controllers?.deployments?.find(({ flavour }) => flavour === "knfleet");
+  const ours = soleController(controllers?.deployments ?? [], "knfleet");
   const name = "KUBERNETES_MIN_VERSION";
   const least = (ours && variableOf(ours, name)) ?? context.environment[name];
   await walk.take("version", [session], ([one]) => checkVersion(one, least));

@@ -128,14 +128,14 @@ async function contentFor(
   try {
     const releases = await namedReleases(input, signal)();
     const available = releases.versionsOf(fleetSetKinds[set.kind].component);
-    const environment = await controllerEnvironment(controllersOfHub(access, signal));
+    const { environment, several } = await controllerEnvironment(controllersOfHub(access, signal));
     const digest = await new SetDigests(releases, environment).of(set);
     return {
       available,
       ...(digest === undefined ? {} : { digest }),
       contentOf: async (component) =>
         contentText(await contentOf(component, releases, environment)),
-      unknown: [],
+      unknown: several === undefined ? [] : [`the environment of the controller: ${several}`],
     };
   } catch (error) {
     if (!(error instanceof FleetError)) throw error;

@@ -39,6 +39,8 @@ interface HubPlan {
   readonly args?: readonly string[] | undefined;
   /** Namespace of the controller. */
   readonly namespace?: string;
+  /** Another Deployment may be the controller, too. */
+  readonly hasRival?: boolean;
   /** The rights to see it are missing. */
   readonly isDenied?: boolean;
 }
@@ -51,7 +53,8 @@ function list(items: readonly KubeObject[]) {
 }
 
 /** What a hub says of its controller. */
-function controller({ args, namespace = "knfleet-system", isDenied = false }: HubPlan): Answer {
+function controller({ args, hasRival = false, isDenied = false, ...plan }: HubPlan): Answer {
+  const { namespace = "knfleet-system" } = plan;
   const metadata = { namespace, name: "knfleet-controller", uid: "c", resourceVersion: "7" };
   const container = { name: "controller", image: "knfleet", args: args ?? [] };
   const deployment = {
@@ -60,13 +63,15 @@ function controller({ args, namespace = "knfleet-system", isDenied = false }: Hu
     metadata,
     spec: { template: { spec: { containers: [container] } } },
   };
+  const rival = { ...deployment, metadata: { ...metadata, name: "rival", uid: "r" } };
   const binding = recordedBinding("knfleet", "knfleet-system");
   return ({ method, path }) => {
     if (path.endsWith("/selfsubjectreviews")) return { body: { status: { userInfo } } };
     if (method !== "GET") return undefined;
     if (path === "/apis/apps/v1/deployments") {
       if (isDenied) return { status: 403, body: denied };
-      return list(args === undefined ? [] : [deployment]);
+      if (args === undefined) return list([]);
+      return list(hasRival ? [deployment, rival] : [deployment]);
     }
     return path.endsWith("/clusterrolebindings") ? list([binding]) : undefined;
   };
@@ -181,6 +186,25 @@ describe("manifests by URL", () => {
         errors: [{ reason, message: expect.stringContaining(message) }],
       });
       expect(exitCode).toBe(3);
+    });
+    expect(server.connections).toBe(0);
+  });
+
+  test("are not fetched, and both are named, where two Deployments may be the controller", async () => {
+    await using server = await files();
+    const url = `${server.server}/files/extra.yaml`;
+    const args = [`--manifest-source=${server.server}/files/`];
+    const both =
+      "2 Deployments of the hub may be the controller of knfleet: Deployment knfleet-system/knfleet-controller, Deployment knfleet-system/rival";
+    await withHub(url, { args, hasRival: true }, async (hub) => {
+      const line = ["diff", "-A", "-o", "json", "--release-dir", hub.releaseDir];
+      const { stdout, stderr } = await runText(line, hub);
+      expect(stderr).toContain(
+        `warning: ${both}. Nothing is rendered by the environment of one of them\n`,
+      );
+      expect(JSON.parse(stdout).errors).toEqual([
+        expect.objectContaining({ message: expect.stringContaining(both) }),
+      ]);
     });
     expect(server.connections).toBe(0);
   });

@@ -75,6 +75,23 @@ describe("while no controller works", () => {
     expect(top.exitCode).toBe(1);
   });
 
+  const rival = { ...stopped, metadata: { ...stopped.metadata, name: "rival", uid: "rival" } };
+
+  test("status names both of two Deployments that may be the controller", async () => {
+    const { stderr, exitCode } = await run(["status", "--no-live"], [stopped, rival]);
+    expect(stderr).toContain(
+      "error: No controller works: Deployment knfleet-system/knfleet-controller has 0 of 2 available, Deployment knfleet-system/rival has 0 of 2 available\nnext: kubectl get pods -n knfleet-system\n",
+    );
+    expect(exitCode).toBe(1);
+  });
+
+  test("status says nothing while one of two Deployments that may be the controller is available", async () => {
+    const available = { ...rival, status: { availableReplicas: 1 } };
+    const { stderr, exitCode } = await run(["status", "--no-live"], [stopped, available]);
+    expect(stderr).not.toContain("No controller works");
+    expect(exitCode).toBe(0);
+  });
+
   test.each([["--failed"], ["--reason", "SpokeUnreachable"]])(
     "status %s says so, also when the hub's last words leave no row",
     async (...more) => {

@@ -5,6 +5,9 @@ import {
   type ControllerDeployment,
   type Controllers,
   findControllers,
+  severalSteps,
+  severalText,
+  soleController,
 } from "../../../hub/find-controller.ts";
 import {
   type ControllerLease,
@@ -30,9 +33,11 @@ export async function findController(
   const leaseLines = serving?.parts.map((part) => leaseText(part, serving, timeMs)) ?? [];
   const evidence = [...deployments.map(deploymentText), ...leaseLines];
   const working = activeControllerText(deployments, serving, timeMs);
-  const ours = deployments.find(({ flavour }) => flavour === "knfleet");
+  const ours = soleController(deployments, "knfleet");
+  const several = severalFindings(deployments);
   if (working !== undefined) {
-    const findings = [...unservedFindings(serving, ours, timeMs), ...readinessFindings(ours)];
+    const unserved = unservedFindings(serving, ours, timeMs);
+    const findings = [...unserved, ...readinessFindings(ours), ...several];
     return passedWith(found, working, { evidence, findings });
   }
   const what = serving === undefined ? evidence[0] : idleText(serving, timeMs);
@@ -43,7 +48,7 @@ export async function findController(
       leases === undefined
         ? finding("warning", "KNF1007", more)
         : finding("error", "KNF1005", more);
-    return passedWith(found, what, { evidence, findings: [dead] });
+    return passedWith(found, what, { evidence, findings: [dead, ...several] });
   }
   const mayNotLook = found.deployments === undefined || leases === undefined;
   const message = mayNotLook
@@ -115,10 +120,20 @@ export function checkReplica(
   const lease = leaseText(shard, serving, timeMs);
   if (replica !== null) return passed(true, `${replica} serves ${which}`, [lease]);
   const message = `No replica serves ${which}, to which the cluster belongs: ${lease}`;
-  const ours = deployments.find(({ flavour }) => flavour === "knfleet");
+  const ours = soleController(deployments, "knfleet");
   const next = podSteps(serving, ours);
   return passedWith(true, message, {
     findings: [finding("error", "KNF1005", { message, evidence: [lease], next })],
+  });
+}
+
+/** Warns of several Deployments that may be one controller: nothing is read off one of them. Security: T-16. */
+function severalFindings(deployments: readonly ControllerDeployment[]): readonly Finding[] {
+  return (["knfleet", "upstream"] as const).flatMap((flavour) => {
+    const message = severalText(deployments, flavour);
+    return message === undefined
+      ? []
+      : [finding("warning", "KNF1027", { message, next: severalSteps })];
   });
 }
 

@@ -24,6 +24,8 @@ import {
   type Controllers,
   flagOf,
   flagValuesOf,
+  severalText,
+  soleController,
 } from "../../../hub/find-controller.ts";
 import { readHubProviderFile, type HubProviderFile } from "../../../hub/hub-provider-file.ts";
 import { itemsAt, stringAt } from "../../../selection/fields.ts";
@@ -52,6 +54,8 @@ export async function readProviderFile(
     const file = await loadProviderFile({ path: providerFile }, signal);
     return fileResult({ file, from: "machine" }, providerFile);
   }
+  const several = severalText(controllers?.deployments ?? [], "knfleet");
+  if (several !== undefined) return unnamedFile(several);
   const trusted = await readTrustedFile(controllers, context, signal);
   // With --exec, commands run as they stand in the controller's file, with all their variables.
   if (trusted !== undefined && !context.exec) {
@@ -59,14 +63,22 @@ export async function readProviderFile(
     return fileResult({ file, from: "cluster", readers }, place, replaced);
   }
   const readers = trusted === undefined ? {} : { readers: trusted };
-  for (const deployment of await listControllers(controllers, context, signal)) {
-    const found = await readMountedFile(deployment, context, signal);
+  const all = await listControllers(controllers, context, signal);
+  for (const flavour of ["knfleet", "upstream"] as const) {
+    const clash = severalText(all, flavour);
+    if (clash !== undefined) return unnamedFile(clash);
+    const deployment = soleController(all, flavour);
+    // oxlint-disable-next-line no-await-in-loop -- the file of knfleet's controller comes first
+    const found = deployment && (await readMountedFile(deployment, context, signal));
     if (found === undefined) continue;
     return fileResult({ file: found.file, from: "cluster", ...readers }, found.place);
   }
-  const message = "No provider file was named, and no controller on the hub names one";
+  return unnamedFile("No provider file was named, and no controller on the hub names one");
+}
+
+/** A warning only: the controller's conditions report about its own file. */
+function unnamedFile(message: string): HopResult<never> {
   const next = [`Name a provider file with ${flag}, or set KNFLEET_PROVIDER_FILE.`];
-  // A warning only: the controller's conditions report about its own file.
   return failedBy(finding("warning", "KNF3001", { message, next }));
 }
 
@@ -76,10 +88,9 @@ async function readTrustedFile(
   { hub, fileHub = hub, environment, pluginNamespace, hubTimeoutMs: timeoutMs }: WalkContext,
   signal: AbortSignal,
 ): Promise<HubProviderFile | undefined> {
-  const reader = controllers?.deployments?.find(
-    (one) => one.flavour === "knfleet" && flagOf(one, flag) !== undefined,
-  );
-  const strict = reader === undefined ? {} : strictnessOf(reader);
+  const ours = soleController(controllers?.deployments ?? [], "knfleet");
+  const isReader = ours !== undefined && flagOf(ours, flag) !== undefined;
+  const strict = isReader ? strictnessOf(ours) : {};
   const options = { pluginNamespace, environment, timeoutMs, ...strict };
   const found = await readHubProviderFile(fileHub, options, signal);
   return typeof found === "string" ? undefined : found;

@@ -192,4 +192,40 @@ describe("diagnose by the hub's provider file", () => {
       expect(JSON.stringify(file)).toContain(says);
     }
   });
+
+  test("is not read, and both are named, where two Deployments may be the controller (T-16)", async () => {
+    await using spoke = await startSpoke();
+    const provider = { name: "tokens", command: "builtin:secretreader" };
+    const deployments = ["knfleet-controller", "rival"].map((name) => ({
+      apiVersion: "apps/v1",
+      kind: "Deployment",
+      metadata: { namespace: "knfleet-system", name, uid: name, resourceVersion: "7" },
+      spec: { template: { spec: { serviceAccountName } } },
+    }));
+    await using hub = await startStubHub(
+      [
+        ...fleetOf(spoke.url, "tokens", { clusterName: "eu-1" }),
+        binding,
+        configMap({ data: { "config.json": fileOf(provider) } }),
+        secret("knfleet-system", "eu-1", { token: "t-7" }),
+        ...deployments,
+      ],
+      answer,
+    );
+    const { stdout } = await runText(["diagnose", "fleet/eu-1", "-o", "json"], hub);
+    const message = expect.stringContaining(
+      "2 Deployments of the hub may be the controller of knfleet: Deployment knfleet-system/knfleet-controller, Deployment knfleet-system/rival",
+    );
+    const [item] = JSON.parse(stdout).items;
+    expect(item.hops).toMatchObject(
+      expect.arrayContaining([
+        expect.objectContaining({
+          id: "controller",
+          findings: expect.arrayContaining([expect.objectContaining({ code: "KNF1027", message })]),
+        }),
+        expect.objectContaining({ id: "file", state: "WARN", code: "KNF3001", message }),
+      ]),
+    );
+    expect(hub.requests.filter((request) => request.includes("/secrets/"))).toEqual([]);
+  });
 });
