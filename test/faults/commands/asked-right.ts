@@ -51,5 +51,5 @@ export function deniedText(asked: Asked): string {
 /** A request without what differs from run to run: the query, and the end of a name that is drawn. */
 export function stablePath(path: string): string {
   const [place = ""] = path.split("?");
-  return place.replace(/-token-[0-9a-f]{6}$/, "-token-*");
+  return place.replace(/-(token|diagnose)-[0-9a-f]{6}$/, "-$1-*");
 }

@@ -149,13 +149,33 @@ function momentText(at: Moment): string {
     : `${at.method} ${at.path} of ${at.cluster}`;
 }
 
-/** A few trials of each kind of attack, drawn. Slow clusters are left out: they take half a minute. */
+/** What an attack is like: each status of an answer is another kind. */
+export type AttackKind = Exclude<Attack["kind"], "answer"> | `answer ${403 | 409 | 503}`;
+
+/** One attack of every kind. */
+export const oneOfEach: Readonly<Record<AttackKind, number>> = {
+  kill: 1,
+  "answer 403": 1,
+  "answer 409": 1,
+  "answer 503": 1,
+  right: 1,
+  twice: 1,
+  slow: 1,
+  dead: 1,
+  "dry run": 1,
+};
+
+export function kindOf(attack: Attack): AttackKind {
+  return attack.kind === "answer" ? `answer ${attack.status}` : attack.kind;
+}
+
+/** So many trials of each kind of attack, drawn; none of a kind without a number. */
 export function sampleOf(
   trials: readonly Trial[],
-  sizes: Readonly<Partial<Record<Attack["kind"], number>>>,
+  sizes: Readonly<Partial<Record<AttackKind, number>>>,
   random: () => number,
 ): readonly Trial[] {
-  const byKind = Map.groupBy(trials, ({ attack }) => attack.kind);
+  const byKind = Map.groupBy(trials, ({ attack }) => kindOf(attack));
   return [...byKind].flatMap(([kind, all]) => {
     const drawn = all.map((trial) => ({ trial, at: random() })).toSorted((a, b) => a.at - b.at);
     return drawn.slice(0, sizes[kind] ?? 0).map(({ trial }) => trial);

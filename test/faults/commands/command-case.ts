@@ -28,6 +28,10 @@ export interface CommandCase {
   readonly says?: RegExp;
   /** What a run that ended well says when it left something on purpose, because it could not see whose it is. */
   readonly warns?: RegExp;
+  /** Runs beside the command, as long as it is tried. */
+  readonly beside?: (bench: CommandBench) => AsyncDisposable;
+  /** Identities of what a death leaves for Kubernetes to delete in time. */
+  readonly expires?: RegExp;
   /** What is wrong after a run that ended well, besides what the clusters hold. */
   readonly faultsAfter?: (bench: CommandBench) => Promise<readonly string[]>;
 }

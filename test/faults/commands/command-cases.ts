@@ -1,3 +1,4 @@
+import { diagnoseCases } from "./cases/diagnose-cases.ts";
 import { migrateCases } from "./cases/migrate-cases.ts";
 import { registerCases } from "./cases/register-cases.ts";
 import { rolloutCases } from "./cases/rollout-cases.ts";
@@ -8,12 +9,11 @@ export const commandCases: readonly CommandCase[] = [
   ...registerCases,
   ...rolloutCases,
   ...migrateCases,
+  ...diagnoseCases,
 ];
 
 /** The commands that write and are not tried here, with the reason. */
 export const notTried: Readonly<Record<string, string>> = {
-  "diagnose --from controller":
-    "its Job waits for a pod that runs, and these clusters have no kubelet; walk-by-job.fleet.test.ts takes its rights away and harms its requests",
   kubeconfig: "writes a file of this machine and nothing to a cluster",
   gather: "writes a file of this machine and nothing to a cluster",
   "ui --once": "writes a file of this machine and nothing to a cluster",

@@ -39,7 +39,7 @@ function plain(dump: SpokeDump): SpokeDump {
 }
 
 function stableId(id: string): string {
-  return id.replace(/-token-[0-9a-f]{6}$/, "-token-*");
+  return id.replace(/-(token|diagnose)-[0-9a-f]{6}$/, "-$1-*");
 }
 
 function stable(object: unknown): unknown {

@@ -28,6 +28,7 @@ export async function tryCommand(
   one: CommandCase,
   { choose, onResult = () => undefined }: Choice,
 ): Promise<readonly FaultResult[]> {
+  await using _beside = one.beside?.(bench);
   const usual = await undisturbed(bench, one);
   const results: FaultResult[] = [];
   for (const trial of choose(trialsOf(one, usual))) {
@@ -116,7 +117,8 @@ async function secondRun(
 ): Promise<readonly string[]> {
   if (one.isOnce === true && isSame(await bench.shape(), after)) return [];
   const outcome = await runUndisturbed(bench, one.line);
-  const differences = differencesOf(await bench.shape(), after);
+  const now = Object.entries(await bench.shape()).filter(([id]) => one.expires?.test(id) !== true);
+  const differences = differencesOf(Object.fromEntries(now), after);
   return [
     ...wrongRun(one, outcome),
     ...shortly(differences).map((text) => `After the second run: ${text}`),

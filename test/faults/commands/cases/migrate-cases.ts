@@ -1,4 +1,3 @@
-import { clusterProfileApiVersion } from "../../../../api/cluster-profile.ts";
 import { keyOf, type Manifest } from "../../../../api/kubernetes.ts";
 import { asComponent } from "../../../../controller/component-identity.ts";
 import {
@@ -17,6 +16,7 @@ import { controllerBinding } from "../../../cmd/kubectl/controller-binding.ts";
 import { componentOf } from "../../../e2e/installation.ts";
 import type { CommandBench } from "../command-bench.ts";
 import type { CommandCase } from "../command-case.ts";
+import { addSpokeProfile } from "./spoke-profile.ts";
 
 const release = { name: "knative-operator", namespace: operatorNamespace };
 const programs = ["knative-operator", "operator-webhook"];
@@ -89,31 +89,11 @@ function heldLease(): Manifest & { readonly metadata: { readonly name: string } 
 }
 
 /** A component whose installation on the spoke has all marks of knfleet, and the guard. It has no Deployments, which upstream's operator would have to write. */
-async function prepareInstallation({ fleet, places }: CommandBench): Promise<void> {
-  const { hub } = fleet;
-  const spoke = fleet.spoke(0);
-  const [, behind] = places;
-  if (behind === undefined) throw new Error("The bench has no proxy before the spoke");
-  const on = { namespace: "fleet", name: spoke.name };
+async function prepareInstallation(bench: CommandBench): Promise<void> {
+  const { hub } = bench.fleet;
+  const spoke = bench.fleet.spoke(0);
+  const on = await addSpokeProfile(bench);
   const manifest = componentOf({ kind: "KnativeEventing", on });
-  const profile = { apiVersion: clusterProfileApiVersion, kind: "ClusterProfile", ...on };
-  if ((await hub.admin.get(profile)) === undefined) {
-    await fleet.addProfile(spoke, {
-      plugin: "secretreader",
-      identity: { namespace: "bench", name: "limited" },
-      via: behind.proxy.url,
-      cluster: {
-        server: behind.proxy.url,
-        "certificate-authority-data": Buffer.from(behind.proxy.caPem, "utf8").toString("base64"),
-        extensions: [
-          {
-            name: "client.authentication.k8s.io/exec",
-            extension: { clusterName: spoke.name },
-          },
-        ],
-      },
-    });
-  }
   const namespace = { apiVersion: "v1", kind: "Namespace" };
   await hub.admin.apply({ ...namespace, metadata: { name: installedIn } });
   const component = asComponent(await hub.admin.apply(manifest));
