@@ -1,6 +1,7 @@
 // Servers of its own: the API server of the hub is killed.
 import { expect, test } from "vitest";
 
+import { operatorApiVersion } from "../../api/component.ts";
 import { revisionAnnotations, setAnnotations, setLabels, steering } from "../../api/fleet-set.ts";
 import { keyOf } from "../../api/kubernetes.ts";
 import { type RecordEntry, recordOf } from "../../sets/record-entry.ts";
@@ -277,4 +278,46 @@ test("a component that is deleted by hand comes back, and a set that is deleted 
   });
   const errors = scene().controller.logLines({ level: "error" });
   expect(errors.filter((line) => "set" in line)).toEqual([]);
+}, 600_000);
+
+test("what steers the deletion of a set is what a controller saw before it, and not what somebody writes while none runs", async () => {
+  const { hub } = scene();
+  await hub.admin.create(setOf("steered", { deletionPolicy: "Orphan" }));
+  const { metadata } = await phase(hub, "steered", "Complete");
+  await scene().controller.stop();
+  const key = setKey("steered");
+  const finalizers = [...(metadata.finalizers ?? []), "example.com/held"];
+  await hub.admin.patch(key, { metadata: { finalizers } });
+  await hub.admin.remove(key);
+  // No webhook is there to refuse it.
+  await hub.admin.patch(key, { spec: { deletionPolicy: "Delete" } });
+  scene().controller = await scene().startController();
+  await waitFor("the components to be left", async () => {
+    return (await childrenOf(hub, "steered")).size === 0;
+  });
+  const ignored = () => eventsOf(hub, "steered", "DeletionPolicyIgnored");
+  await expect.poll(ignored).toHaveLength(1);
+  const left = await hub.admin.list({
+    apiVersion: operatorApiVersion,
+    kind: "KnativeEventing",
+    namespace: setNamespace,
+  });
+  expect(left.map((one) => one.metadata.deletionTimestamp)).toEqual([
+    undefined,
+    undefined,
+    undefined,
+  ]);
+  await hub.admin.patch(key, { metadata: { finalizers: null } });
+
+  // The same policy, seen in time, holds over the same pause.
+  await hub.admin.create(setOf("honest", { adoption: "Always" }));
+  await phase(hub, "honest", "Complete");
+  await scene().controller.stop();
+  await hub.admin.remove(setKey("honest"));
+  scene().controller = await scene().startController();
+  await waitFor("the set to be gone", async () => {
+    return (await hub.admin.get(setKey("honest"))) === undefined;
+  });
+  expect(await childrenOf(hub, "honest")).toEqual(new Map());
+  expect(await scene().imagesOn(0, 1, 2)).toEqual(["undefined", "undefined", "undefined"]);
 }, 600_000);
