@@ -12,7 +12,7 @@ import {
   steering as steeringKeys,
 } from "../../../../api/fleet-set.ts";
 import { plainText } from "../../../../api/foreign-text.ts";
-import type { KubeObject } from "../../../../api/kubernetes.ts";
+import { describe, type KubeObject } from "../../../../api/kubernetes.ts";
 import { knownResource } from "../../../../api/resources.ts";
 import { whoAmI } from "../../../../controller/guard/whoami.ts";
 import type { ActionInput } from "../../action.ts";
@@ -134,6 +134,7 @@ async function steer(input: Input, decide: Decide, signal: AbortSignal): Promise
     // oxlint-disable no-await-in-loop -- each try follows from the one before
     const set = await namedSet(input, { access }, signal);
     if (typeof set === "number") return set;
+    if (isBeingDeleted(set)) return tellRefusal(deletedRefusal(set), input);
     const steering = await decide(set, user, access.hub);
     first ??= steering;
     if (steering.kind === "refused") return tellRefusal(steering, input);
@@ -194,6 +195,17 @@ export function deedAnnotation(
 export function changedMeanwhile(set: FleetSet, verb = "status"): Refused {
   const why = "The set was changed in the meantime: nothing was written";
   return { why, next: [rolloutCommand(verb, placedSetOf(set))] };
+}
+
+export function isBeingDeleted({ metadata }: FleetSet): boolean {
+  return metadata.deletionTimestamp !== undefined;
+}
+
+/** Why a set that is being deleted is not written: the controller follows no such change any more. */
+export function deletedRefusal(set: FleetSet): Refused {
+  const { kind, metadata } = set;
+  const why = `${describe({ kind, ...metadata })} is being deleted: nothing was written`;
+  return { why, next: [rolloutCommand("status", placedSetOf(set))] };
 }
 
 /** Adds the mark of kubectl to the message of a dry run. */

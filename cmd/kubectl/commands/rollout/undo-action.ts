@@ -26,7 +26,9 @@ import { rolloutCommand } from "./rollout-steps.ts";
 import {
   changedMeanwhile,
   deedAnnotation,
+  deletedRefusal,
   fieldManager,
+  isBeingDeleted,
   nameOf,
   tell,
   tellRefusal,
@@ -66,6 +68,9 @@ export async function runUndo(input: Input, signal: AbortSignal): Promise<ExitCo
   }
   if (revision.name === current) {
     return await tell(set, `wants revision ${current} already`, input);
+  }
+  if (options.apply === true && isBeingDeleted(set)) {
+    return tellRefusal(deletedRefusal(set), input);
   }
   if (options.apply === true) return await write({ set, revision, access }, input, signal);
   await printSet(set, revision, input);

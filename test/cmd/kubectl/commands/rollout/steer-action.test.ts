@@ -131,3 +131,25 @@ describe("rollout skip", () => {
     expect(exitCode).toBe(1);
   });
 });
+
+describe("a set that is being deleted is not written by", () => {
+  const { metadata, ...rest } = rolling;
+  const deleted = { ...rest, metadata: { ...metadata, deletionTimestamp: "2026-11-21T11:00:00Z" } };
+
+  test.each([
+    [["approve", "--stage", "early"]],
+    [["pause"]],
+    [["resume"]],
+    [["retry"]],
+    [["skip", "--stage", "early", "--reason", "x"]],
+    [["abort", "--reason", "x"]],
+    [["accept-selection"]],
+  ])("%s", async (args) => {
+    const { written, stderr, exitCode } = await steered(args, deleted);
+    expect(stderr).toContain(
+      "KnativeServingSet platform/prod is being deleted: nothing was written",
+    );
+    expect(exitCode).toBe(1);
+    expect(written).toEqual([]);
+  });
+});
