@@ -49,15 +49,20 @@ interface Facts {
   readonly spoke: Pick<SpokeFacts, "uid">;
 }
 
-/** The address for the controller: the named one, else the one that an earlier registration of the same cluster was told. Undefined: that of the kubeconfig. */
+/**
+ * The address for the controller: the named one, else the one that an earlier registration of the same cluster was told, where the ClusterProfile still has it. Undefined: that of
+ * the kubeconfig. Who may write the annotation alone, and not the status, does not choose where a token is sent.
+ */
 export function statedServer(
   { server, changesLabelsAlone }: RegisterRequest,
   facts: Facts,
 ): string | undefined {
   const profile = ofSameCluster(facts);
   if (server !== undefined || profile === undefined) return server;
+  const servers = serversOf(profile);
+  if (changesLabelsAlone === true) return servers[0];
   const noted = profile.metadata.annotations?.[registeredAnnotations.spokeServer];
-  return changesLabelsAlone === true ? (serversOf(profile)[0] ?? noted) : noted;
+  return servers.find((one) => one === noted);
 }
 
 /** Whether only the labels of the ClusterProfile change. Without the Secret of the hub the cluster is registered anew. */

@@ -5,7 +5,7 @@ import { withTimeout } from "../../../../access/time/deadline.ts";
 import { systemClock } from "../../../../access/time/system-clock.ts";
 import type { ClusterProfile } from "../../../../api/cluster-profile.ts";
 import { allKinds, componentKeyOf } from "../../../../api/component.ts";
-import { keyOf, type KubeObject } from "../../../../api/kubernetes.ts";
+import { describe, keyOf, type KubeObject } from "../../../../api/kubernetes.ts";
 import { targetIdOf } from "../../../../controller/component-identity.ts";
 import { type ActionInput, tableText } from "../../action.ts";
 import { type ExitCode, exitCodes, UsageError } from "../../errors.ts";
@@ -135,7 +135,7 @@ interface Places {
   readonly input: Input;
 }
 
-/** Deletes on the cluster and then on the hub. When it fails, it says what is still there. Returns why the namespace stays. */
+/** Deletes on the cluster and then on the hub. When it fails, it says what is still there. Returns what stays, and why. */
 async function removeAll(
   { there, onHub }: Removals,
   { access, spoke, context, input }: Places,
@@ -147,8 +147,8 @@ async function removeAll(
     const stays = spoke === undefined ? [] : await removeOnSpoke(removals, spoke, signal);
     left.spoke.clear();
     const target = { client: access.hub, timeoutMs: access.hubTimeoutMs, signal };
-    await removeRead(onHub, target, (object) => left.hub.delete(object));
-    return stays;
+    const held = await removeRead(onHub, target, (object) => left.hub.delete(object));
+    return [...stays, ...held.map((object) => heldText(object, "the hub"))];
   } catch (error) {
     const source = hubSource(input.flags, input.terminal.env);
     const contexts = { hub: loadKubeconfig(source).context, spoke: context };
@@ -168,26 +168,35 @@ function objectsOf({ objects, namespace }: SpokeRemovals): readonly KubeObject[]
 
 const nothing: SpokeRemovals = { objects: [], namespace: undefined, warnings: [] };
 
-/** Deletes objects, and then the namespace when nothing has come into it since it was read. Returns why the namespace stays, or stays for a while. */
+/** Deletes objects, and then the namespace when nothing has come into it since it was read. Returns what stays, or stays for a while, and why. */
 async function removeOnSpoke(
   { objects, namespace, left }: SpokeRemovals & { readonly left: Set<KubeObject> },
   spoke: OpenSpoke,
   signal: AbortSignal,
 ): Promise<readonly string[]> {
   const target = { client: spoke.connection.client, timeoutMs: spoke.timeoutMs, signal };
-  await onSpoke(
+  const rest = await onSpoke(
     spoke,
     removeRead(objects, target, (object) => left.delete(object)),
   );
-  if (namespace === undefined) return [];
+  const held = rest.map((object) => heldText(object, "the cluster"));
+  if (namespace === undefined) return held;
   const contents = await onSpoke(spoke, readContents(spokeNamespace, target));
   const stays = whyItStays(spokeNamespace, othersIn(contents, objects));
-  if (stays !== undefined) return [stays];
+  if (stays !== undefined) return [...held, stays];
   await onSpoke(spoke, removeRead([namespace], target));
-  return contents.silentViews.map(
+  const silent = contents.silentViews.map(
     (view) =>
       `Kubernetes deletes namespace ${spokeNamespace} of the cluster when ${view} answers again; to see why it does not: ${apiServiceCommand(view)}`,
   );
+  return [...held, ...silent];
+}
+
+/** Names an object that was deleted and is still there. */
+function heldText({ kind, metadata }: KubeObject, place: string): string {
+  const { namespace = "", name, finalizers = [] } = metadata;
+  const id = describe({ kind, namespace, name });
+  return `${id} of ${place} is deleted when its finalizers are gone: ${finalizers.join(", ")}`;
 }
 
 function shownOn(cluster: ShownObject["cluster"]): (manifest: KubeObject) => ShownObject {

@@ -105,21 +105,24 @@ function isSameBesideStatus(one: KubeObject, other: KubeObject): boolean {
 }
 
 /**
- * Deletes objects that were read, one after the other, and calls `onGone` after each. An object of the same name that somebody made since stays, and is a UsageError. Throws the errors of
- * KubeClient.
+ * Deletes objects that were read, one after the other, and calls `onGone` after each. An object of the same name that somebody made since stays, and is a UsageError. Returns those
+ * that finalizers of others hold. Throws the errors of KubeClient.
  */
 export async function removeRead(
   objects: readonly KubeObject[],
   target: Target,
   onGone: (object: KubeObject) => void = () => undefined,
-): Promise<void> {
+): Promise<readonly KubeObject[]> {
+  const held: KubeObject[] = [];
   for (const object of objects) {
     const { uid } = object.metadata;
     const removing = target.client.remove(refOf(object), { uid }, limitOf(target));
     // oxlint-disable-next-line no-await-in-loop -- in the order of the plan
-    await unlessChanged(object, removing);
+    const rest = await unlessChanged(object, removing);
+    if (typeof rest === "object") held.push(rest);
     onGone(object);
   }
+  return held;
 }
 
 async function unlessChanged<Result>(

@@ -19,6 +19,7 @@ export const diagnoseCases: readonly CommandCase[] = [
     line,
     dryRun: walk,
     beside: ({ fleet }) => playKubelet(fleet.hub),
+    warns: /^warning: Job knfleet-system\/knfleet-diagnose-\w+ may be left/m,
     // After a death nobody is left who could delete it.
     expires: /\|Job\|knfleet-system\|knfleet-diagnose-\*$/,
   },
@@ -26,6 +27,13 @@ export const diagnoseCases: readonly CommandCase[] = [
 
 async function prepare(bench: CommandBench): Promise<void> {
   const { fleet } = bench;
+  const { admin } = fleet.hub;
+  const type = { apiVersion: "batch/v1", kind: "Job" };
+  // What the trial before has left on purpose.
+  for (const job of await admin.list({ ...type, namespace: "knfleet-system" })) {
+    // oxlint-disable-next-line no-await-in-loop -- one or none
+    await admin.remove(keyOf({ ...job, ...type }));
+  }
   await addSpokeProfile(bench);
   await deployController(fleet, await fleet.providerFile());
 }

@@ -81,6 +81,12 @@ describe("a cluster that was registered before", () => {
     expect(other.server).toBe("https://eu-1.example.com");
   });
 
+  test("takes no address from an annotation that its status does not have, too", () => {
+    const { status: _, ...bare } = profile;
+    const changes = { request: later({}), hub: { profile: bare, secrets } };
+    expect(planned(changes).server).toBe("https://eu-1.example.com");
+  });
+
   test("takes nothing of a ClusterProfile of another manager", () => {
     const foreign = { ...profile, spec: { clusterManager: { name: "other" } } };
     expect(later({ labels: ["a=b"] }, foreign)).toMatchObject({
