@@ -27,6 +27,12 @@ import {
 import { measureScale, scaleGoals, scaleReport, type ScaleResult } from "./scale-part.ts";
 import { measureSets, setsGoals, setsReport, type SetsResult } from "./sets-part.ts";
 import { measureSteady, type SteadyResult } from "./steady-part.ts";
+import {
+  measureTenantOnHub,
+  tenantHubGoals,
+  tenantHubReport,
+  type TenantOnHub,
+} from "./tenant-hub-part.ts";
 import { measureUi, uiGoals, type UiResult } from "./ui-part.ts";
 import { measureWebhook, webhookGoals, type WebhookResult } from "./webhook-part.ts";
 import { startWorkbench } from "./workbench.ts";
@@ -42,6 +48,7 @@ const parts = [
   "webhook",
   "cli",
   "sets",
+  "tenant",
   "clusters",
   "ui",
   "scale",
@@ -54,6 +61,7 @@ Compares knfleet-controller with kubectl apply --server-side on real control pla
   --only NAME   one part: installs and removals of Eventing or of Serving + Kourier, the first component on a fresh spoke, repairs, a spoke that is lost in five ways, the steady state,
                 rendering (without any cluster), the way to spokes, ten spokes at once, the memory of idle spokes, the admission
                 webhook, kubectl knfleet with 200 spokes, large fleet sets and 2,000 of one tenant (without any cluster),
+                2,000 fleet sets of one tenant on a real hub,
                 how long a cluster takes to be registered and discovered, the page of kubectl knfleet ui with 1,000 installations
                 in a browser, or a thousand simulated spokes (45 minutes, and only when it is asked for)
   --json FILE   write all figures to FILE too
@@ -66,7 +74,7 @@ Compares knfleet-controller with kubectl apply --server-side on real control pla
                 sample. Only comparisons with upstream need Knative's own files, and are left out without them`;
 
 /** Parts in which nothing is rendered. */
-const withoutReleases: readonly string[] = ["access", "cli", "sets", "clusters", "ui"];
+const withoutReleases: readonly string[] = ["access", "cli", "sets", "tenant", "clusters", "ui"];
 
 interface Options {
   readonly only: string | undefined;
@@ -168,20 +176,23 @@ async function measureParts(
   { only, quick, runs, rtts, spokes, replicas }: Omit<Options, "json" | "releaseDir">,
   say: (line: string) => void,
 ): Promise<Omit<Results, keyof FleetResult>> {
+  const when = async <Result>(
+    part: (typeof parts)[number],
+    measure: () => Promise<Result>,
+  ): Promise<Result | null> => (isWanted(part, only) ? await measure() : null);
   return {
-    first: isWanted("first", only) ? await measureFirst({ runs, rtts }, say) : [],
-    renders: isWanted("render", only) ? await measureRender(runs, say) : [],
-    access: isWanted("access", only) ? await measureAccess(say) : null,
-    fleet: isWanted("fleet", only) ? await measureFleetOfTen(runs, say) : null,
-    memory: isWanted("memory", only) ? await measureMemory(runs, say) : null,
-    webhook: isWanted("webhook", only) ? await measureWebhook(quick, say) : null,
-    cli: isWanted("cli", only) ? await measureCli(say) : null,
-    sets: isWanted("sets", only) ? await measureSets(say) : null,
-    clusters: isWanted("clusters", only) ? await measureClusters(runs, say) : null,
-    ui: isWanted("ui", only) ? await measureUi(runs, say) : null,
-    scale: isWanted("scale", only)
-      ? await measureScale({ spokes, replicas, shards: 2 * replicas }, say)
-      : null,
+    first: (await when("first", () => measureFirst({ runs, rtts }, say))) ?? [],
+    renders: (await when("render", () => measureRender(runs, say))) ?? [],
+    access: await when("access", () => measureAccess(say)),
+    fleet: await when("fleet", () => measureFleetOfTen(runs, say)),
+    memory: await when("memory", () => measureMemory(runs, say)),
+    webhook: await when("webhook", () => measureWebhook(quick, say)),
+    cli: await when("cli", () => measureCli(say)),
+    sets: await when("sets", () => measureSets(say)),
+    tenant: await when("tenant", () => measureTenantOnHub(say)),
+    clusters: await when("clusters", () => measureClusters(runs, say)),
+    ui: await when("ui", () => measureUi(runs, say)),
+    scale: await when("scale", () => measureScale({ spokes, replicas, shards: 2 * replicas }, say)),
   };
 }
 
@@ -194,6 +205,7 @@ interface Results extends FleetResult {
   readonly webhook: WebhookResult | null;
   readonly cli: CliResult | null;
   readonly sets: SetsResult | null;
+  readonly tenant: TenantOnHub | null;
   readonly clusters: ClustersResult | null;
   readonly ui: UiResult | null;
   readonly scale: ScaleResult | null;
@@ -202,21 +214,30 @@ interface Results extends FleetResult {
 function goalsOf(results: Results, releases: FoundFiles | null): readonly Goal[] {
   return [
     ...renderGoals(results.renders),
-    ...(results.access === null ? [] : accessGoals(results.access)),
-    ...(results.fleet === null ? [] : fleetGoals(results.fleet)),
-    ...(results.memory === null ? [] : memoryGoals(results.memory)),
-    ...(results.webhook === null ? [] : webhookGoals(results.webhook)),
-    ...(results.cli === null ? [] : cliGoals(results.cli)),
+    ...goalsIf(results.access, accessGoals),
+    ...goalsIf(results.fleet, fleetGoals),
+    ...goalsIf(results.memory, memoryGoals),
+    ...goalsIf(results.webhook, webhookGoals),
+    ...goalsIf(results.cli, cliGoals),
     ...setsGoals(results.sets),
-    ...(results.clusters === null ? [] : clustersGoals(results.clusters)),
-    ...(results.ui === null ? [] : uiGoals(results.ui)),
-    ...(results.scale === null ? [] : scaleGoals(results.scale)),
+    ...goalsIf(results.tenant, tenantHubGoals),
+    ...goalsIf(results.clusters, clustersGoals),
+    ...goalsIf(results.ui, uiGoals),
+    ...goalsIf(results.scale, scaleGoals),
     ...installGoals(results.installs),
     ...firstGoals(results.first, releases),
-    ...(results.steady === null ? [] : steadyGoals(results.steady)),
+    ...goalsIf(results.steady, steadyGoals),
     ...(results.repairs.length === 0 ? [] : repairGoals(results.repairs)),
     ...(results.lost.length === 0 ? [] : lostSpokeGoals(results.lost)),
   ];
+}
+
+/** The goals of a part that was measured. */
+function goalsIf<Result>(
+  result: Result | null,
+  goals: (result: Result) => readonly Goal[],
+): readonly Goal[] {
+  return result === null ? [] : goals(result);
 }
 
 function isWanted(part: (typeof parts)[number], only: string | undefined): boolean {
@@ -262,8 +283,10 @@ function tablesOf({
   repairs,
   lost,
   sets,
+  tenant,
   scale,
-}: FleetResult & Pick<Results, "renders" | "first" | "sets" | "scale">): readonly string[] {
+}: FleetResult &
+  Pick<Results, "renders" | "first" | "sets" | "tenant" | "scale">): readonly string[] {
   return [
     ...(renders.length === 0 ? [] : [renderReport(renders)]),
     ...(installs.length === 0 ? [] : [installReport(installs)]),
@@ -271,6 +294,7 @@ function tablesOf({
     ...(repairs.length === 0 ? [] : [repairReport(repairs)]),
     ...(lost.length === 0 ? [] : [lostSpokeReport(lost)]),
     ...(sets === null ? [] : [setsReport(sets)]),
+    ...(tenant === null ? [] : [tenantHubReport(tenant)]),
     ...(scale === null ? [] : [scaleReport(scale)]),
     ...(steady === null ? [] : [steadyReport(steady)]),
   ];

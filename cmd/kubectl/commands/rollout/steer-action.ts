@@ -134,8 +134,7 @@ async function steer(input: Input, decide: Decide, signal: AbortSignal): Promise
     // oxlint-disable no-await-in-loop -- each try follows from the one before
     const set = await namedSet(input, { access }, signal);
     if (typeof set === "number") return set;
-    if (isBeingDeleted(set)) return tellRefusal(deletedRefusal(set), input);
-    const steering = await decide(set, user, access.hub);
+    const steering = await decideAbout(set, () => decide(set, user, access.hub));
     first ??= steering;
     if (steering.kind === "refused") return tellRefusal(steering, input);
     if (steering.kind === "unchanged") return await tell(set, steering.said, input);
@@ -159,6 +158,11 @@ async function steer(input: Input, decide: Decide, signal: AbortSignal): Promise
     }
     // oxlint-enable no-await-in-loop
   }
+}
+
+/** What a command decides about a set, unless it is being deleted. */
+async function decideAbout(set: FleetSet, decide: () => ReturnType<Decide>): Promise<Steering> {
+  return isBeingDeleted(set) ? { kind: "refused", ...deletedRefusal(set) } : decide();
 }
 
 /** What is written, with the deed for the record. */

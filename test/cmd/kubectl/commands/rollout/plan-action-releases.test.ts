@@ -5,9 +5,11 @@ import { expect, test } from "vitest";
 import { clusterProfileApiVersion } from "../../../../../api/cluster-profile.ts";
 import { operatorApiVersion } from "../../../../../api/component.ts";
 import { contentText, setAnnotations, setLabels } from "../../../../../api/fleet-set.ts";
+import type { KubeObject } from "../../../../../api/kubernetes.ts";
 import { openReleases } from "../../../../../cmd/open-releases.ts";
 import { sampleDirOf } from "../../../../../cmd/release-files.ts";
 import { contentOf } from "../../../../../render/content.ts";
+import { recordedBinding } from "../../controller-binding.ts";
 import { runText } from "../../run-text.ts";
 import { startStubHub } from "../../stub-hub.ts";
 import { sampleSet } from "./sample-set.ts";
@@ -66,4 +68,27 @@ test("rollout plan calls it an update when the same spec renders other objects, 
       message: "The release files or the rendering have changed",
     },
   ]);
+});
+
+/** A Deployment of the controller with another lowest version of Kubernetes. */
+function controllerNamed(name: string, least: string): KubeObject {
+  const env = [{ name: "KUBERNETES_MIN_VERSION", value: least }];
+  return {
+    apiVersion: "apps/v1",
+    kind: "Deployment",
+    metadata: { namespace: "knfleet-system", name, uid: name, resourceVersion: "1" },
+    spec: { template: { spec: { containers: [{ name: "controller", env }] } } },
+  };
+}
+
+test("rollout plan names both of two Deployments that may be the controller, and believes neither", async () => {
+  const controllers = [controllerNamed("one", "v1.30.0"), controllerNamed("two", "v1.31.0")];
+  const binding = recordedBinding("knfleet", "knfleet-system");
+  await using hub = await startStubHub([sampleSet(), binding, ...controllers]);
+  const line = ["rollout", "plan", "kss/prod", "-n", "platform", "--release-dir", sampleDirOf()];
+  const { stderr, exitCode } = await runText(line, { env: hub.env });
+  expect(stderr).toContain(
+    "warning: could not be read: the environment of the controller: 2 Deployments of the hub may be the controller of knfleet: Deployment knfleet-system/one, Deployment knfleet-system/two",
+  );
+  expect(exitCode).toBe(3);
 });

@@ -13,7 +13,6 @@ import {
 } from "../../../../../api/fleet-set.ts";
 import type { KubeObject } from "../../../../../api/kubernetes.ts";
 import { sampleDirOf } from "../../../../../cmd/release-files.ts";
-import { recordedBinding } from "../../controller-binding.ts";
 import {
   ownFormats,
   pipe,
@@ -238,26 +237,6 @@ describe("rollout plan", () => {
     expect(stderr).toContain("warning: could not be read: knativeservings of other namespaces:");
     expect(stderr).toContain("warning: could not be read: other sets:");
   });
-});
-
-/** A Deployment of the controller with another lowest version of Kubernetes. */
-function controllerNamed(name: string, least: string): KubeObject {
-  const env = [{ name: "KUBERNETES_MIN_VERSION", value: least }];
-  return {
-    apiVersion: "apps/v1",
-    kind: "Deployment",
-    metadata: { namespace: "knfleet-system", name, uid: name, resourceVersion: "1" },
-    spec: { template: { spec: { containers: [{ name: "controller", env }] } } },
-  };
-}
-
-test("rollout plan names both of two Deployments that may be the controller, and believes neither", async () => {
-  const controllers = [controllerNamed("one", "v1.30.0"), controllerNamed("two", "v1.31.0")];
-  const on = [set, ...objects, recordedBinding("knfleet", "knfleet-system"), ...controllers];
-  const { stderr } = await ran(line, { on });
-  expect(stderr).toContain(
-    "warning: could not be read: the environment of the controller: 2 Deployments of the hub may be the controller of knfleet: Deployment knfleet-system/one, Deployment knfleet-system/two",
-  );
 });
 
 /** A set as somebody would write it. */
