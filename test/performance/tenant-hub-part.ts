@@ -44,7 +44,7 @@ export async function measureTenantOnHub(say: (line: string) => void): Promise<T
   await using fleet = await startFleet({ spokes: 0, log: say });
   const { hub } = fleet;
   const { options } = await prepareSets(fleet);
-  for (const name of [tenant, "other"]) {
+  for (const name of ["fleet", tenant, "other"]) {
     await hub.admin.apply({ apiVersion: "v1", kind: "Namespace", metadata: { name } });
   }
   say(`Making ${count} fleet sets of a tenant`);
