@@ -42,7 +42,7 @@ export async function findController(
   }
   const what = serving === undefined ? evidence[0] : idleText(serving, timeMs);
   if (what !== undefined) {
-    const more = { message: what, evidence, next: restartSteps(deployments[0]) };
+    const more = { message: what, evidence, next: restartSteps(likelyOf(deployments)) };
     // Without the right to read Leases, a controller elsewhere may hold one.
     const dead =
       leases === undefined
@@ -166,6 +166,11 @@ function podSteps(
   deployment: ControllerDeployment | undefined,
 ): readonly string[] {
   return [words("kubectl", "get", "pods", "-n", namespace), ...restartSteps(deployment)];
+}
+
+/** The controller to start; undefined: none is known, or several may be it. */
+function likelyOf(deployments: readonly ControllerDeployment[]): ControllerDeployment | undefined {
+  return soleController(deployments, "knfleet") ?? soleController(deployments, "upstream");
 }
 
 function restartSteps(deployment: ControllerDeployment | undefined): readonly string[] {
