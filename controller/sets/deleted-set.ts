@@ -19,3 +19,9 @@ export function asDeleted(set: FleetSet, before: FleetSet | undefined): FleetSet
   if (isDeletedOnly) return { ...set, metadata };
   return { ...set, metadata, spec: { ...set.spec, deletionPolicy: "Orphan" } };
 }
+
+/** The answer to a write with the spec that was seen: the stored one counts no more during a deletion. Before one both are the same, or the write had failed. */
+export function withSpecOf(answer: FleetSet, { metadata, spec }: FleetSet): FleetSet {
+  const { generation = 0 } = metadata;
+  return { ...answer, metadata: { ...answer.metadata, generation }, spec };
+}

@@ -23,6 +23,7 @@ import type { Next } from "../queue/delays.ts";
 import { WorkQueue } from "../queue/queue.ts";
 import { Verifications } from "../verify/verifications.ts";
 import { isChildOf } from "./child-object.ts";
+import { withSpecOf } from "./deleted-set.ts";
 import type { PlacementSource } from "./find-selection.ts";
 import { gatherFacts } from "./gather-facts.ts";
 import { componentGroupsOf, componentKindOf, placeOf } from "./hub-view.ts";
@@ -91,9 +92,8 @@ export class FleetSets implements AsyncDisposable {
 
   constructor(options: FleetSetsOptions, signal: AbortSignal) {
     this.#options = options;
-    const { hub: client, clock, log, events, random, maxSetsPerNamespace } = options;
-    const { releases, rendering } = options;
-    const { environment } = rendering;
+    const { hub: client, clock, log, events, random, maxSetsPerNamespace, releases } = options;
+    const { environment } = options.rendering;
     this.#digests = new SetDigests(releases, environment);
     this.#verifications = new Verifications({ ...options, onAnswer: (key) => this.#wake([key]) });
     const stopped = new Follower(signal, this.#stop.signal).signal;
@@ -299,10 +299,7 @@ export class FleetSets implements AsyncDisposable {
   #setOf(key: string): FleetSet | undefined {
     const seen = this.#caches.sets.get(key);
     if (seen === undefined) return undefined;
-    const newest = this.#written.newest(key, seen, this.#options.clock.now()) ?? seen;
-    // The answer to a write has the spec that is stored, which counts no more during a deletion. Before one both are the same, or the write had failed.
-    const { generation = 0 } = seen.metadata;
-    return { ...newest, metadata: { ...newest.metadata, generation }, spec: seen.spec };
+    return withSpecOf(this.#written.newest(key, seen, this.#options.clock.now()) ?? seen, seen);
   }
 
   #factsOf(key: string, digest: string | undefined): SetFacts | undefined {
