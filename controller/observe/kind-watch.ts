@@ -38,23 +38,39 @@ const mostFailures = 2;
 // Longer than another API server takes to replace one that stops.
 const behindMs = 2_000;
 
+/** What is known about the list of a kind. A `late` timer runs until the list is overdue. */
+type State =
+  /** No list has arrived yet. */
+  | { readonly kind: "asking"; readonly late: Disposable }
+  /** The watch was interrupted. It waits for the next list. */
+  | { readonly kind: "listing"; readonly late: Disposable }
+  /** The next list is overdue. */
+  | { readonly kind: "behind" }
+  /** The watch continues from the last list; see reflector.ts. */
+  | { readonly kind: "current" }
+  /** The kind has no objects. */
+  | { readonly kind: "unserved" }
+  | Refused;
+
+/** The kind may not be watched, or its watch was given up. The watch goes on trying. */
+interface Refused {
+  readonly kind: "refused";
+  readonly refusal: string;
+  /** The present subscription, which may be a second one, has read a list. */
+  readonly holdsList: boolean;
+  /** Undefined where an attempt notices the refusal because it waits for the first list. */
+  readonly late: Disposable | undefined;
+}
+
 /** The watch of one kind of an installation. `settled` tells whether its first list has arrived. */
 export class KindWatch implements SharedWatchHandlers, Disposable {
   readonly #options: KindWatchOptions;
   readonly #handlers: KindWatchHandlers;
-  #subscription: KindSubscription;
-  #settled = openVerdict();
   readonly #failures: FailureRow;
-  #isServed = true;
-  #refusal: string | undefined;
+  #subscription: KindSubscription;
+  #state: State;
+  #settled = openVerdict();
   #wasListed = false;
-  /** Whether the present subscription, which may be a second one, has read a list. */
-  #holdsList = false;
-  /** The watch continues from the last list; see reflector.ts. */
-  #isCurrent = false;
-  /** Runs while a list is awaited. */
-  #lateTimer: Disposable | undefined;
-  #isBehind = false;
   /** An attempt may have run without the objects of this kind. */
   #isMissed = false;
 
@@ -63,7 +79,7 @@ export class KindWatch implements SharedWatchHandlers, Disposable {
     this.#handlers = handlers;
     this.#failures = new FailureRow(options.watches.clock);
     this.#subscription = this.#subscribe();
-    this.#startLateTimer();
+    this.#state = { kind: "asking", late: this.#startLateTimer() };
   }
 
   get resource(): ResourceType {
@@ -77,17 +93,17 @@ export class KindWatch implements SharedWatchHandlers, Disposable {
 
   /** `objects()` is complete and follows the cluster. True for a kind that is not served, which has no objects. */
   get isLive(): boolean {
-    return !this.#isServed || this.#isCurrent;
+    return this.#state.kind === "unserved" || this.#state.kind === "current";
   }
 
   /** A further list is overdue by some seconds, so that `objects()` may be out of date. False before the first list. */
   get isBehind(): boolean {
-    return this.#isBehind && this.#wasListed && this.#refusal === undefined;
+    return this.#state.kind === "behind";
   }
 
   /** Why the kind may not be watched, as a sentence of ours. Undefined when no refusal is known. */
   get refusal(): string | undefined {
-    return this.#refusal;
+    return this.#state.kind === "refused" ? this.#state.refusal : undefined;
   }
 
   has(key: ObjectKey): boolean {
@@ -110,23 +126,25 @@ export class KindWatch implements SharedWatchHandlers, Disposable {
   giveUp(error: unknown): void {
     // The program that serves this API, or its conversion webhook, may be down.
     if (!(error instanceof ApiError) || error.status < 500) return;
-    if (this.#failures.length < mostFailures && this.#refusal === undefined) return;
+    if (this.#failures.length < mostFailures && this.refusal === undefined) return;
     this.#isMissed = true;
-    this.#refusal = `Watching ${this.resource.plural} is not possible: the API server answers with status ${error.status}`;
-    this.#settle();
+    const { plural } = this.resource;
+    const refusal = `Watching ${plural} is not possible: the API server answers with status ${error.status}`;
+    this.#refuse(refusal, this.#late);
   }
 
   /** Lists again now when the last try failed, but not before the time that the server asked for. */
   retryIfFailing(): void {
     // An event ends the row of failures. It does not show that a refused list is allowed now.
-    if (this.#failures.length === 0 && this.#isServed && this.#refusal === undefined) return;
+    const hasAnswer = this.#state.kind === "unserved" || this.#state.kind === "refused";
+    if (this.#failures.length === 0 && !hasAnswer) return;
     this.#reopen();
     this.#failures.end();
     this.#subscription.hasten();
   }
 
   [Symbol.dispose](): void {
-    this.#lateTimer?.[Symbol.dispose]();
+    this.#late?.[Symbol.dispose]();
     this.#subscription[Symbol.dispose]();
     this.#settled.reject(new DOMException("The observation was closed", "AbortError"));
   }
@@ -135,7 +153,6 @@ export class KindWatch implements SharedWatchHandlers, Disposable {
     const { version } = this.#subscription;
     this.#subscription[Symbol.dispose]();
     this.#failures.end();
-    this.#holdsList = false;
     this.#subscription = this.#subscribe(version);
   }
 
@@ -154,20 +171,14 @@ export class KindWatch implements SharedWatchHandlers, Disposable {
   }
 
   onInterrupted(): void {
-    this.#isCurrent = false;
     // Attempts wait for the next list from now on.
     this.#reopen();
-    this.#startLateTimer();
+    this.#enter({ kind: this.#wasListed ? "listing" : "asking", late: this.#startLateTimer() });
   }
 
   onListed(listing: Listing): void {
     this.#failures.end();
-    this.#lateTimer?.[Symbol.dispose]();
-    this.#isBehind = false;
-    this.#isServed = true;
-    this.#refusal = undefined;
-    this.#holdsList = true;
-    this.#isCurrent = true;
+    this.#enter({ kind: "current" });
     this.#handlers.onListed(listing);
     this.#wasListed = true;
     this.#settle();
@@ -188,10 +199,9 @@ export class KindWatch implements SharedWatchHandlers, Disposable {
     if (error instanceof ApiError && error.status === 403) {
       const right = missingRightIn(error.message);
       const lack = right === undefined ? "" : `: the controller lacks ${right}`;
-      this.#refusal = `Watching ${this.resource.plural} is not allowed${lack}`;
-      // `#settle` lets the attempt that waits for the first list go on now.
-      if (!this.#wasListed) this.#lateTimer?.[Symbol.dispose]();
-      this.#settle();
+      const refusal = `Watching ${this.resource.plural} is not allowed${lack}`;
+      // An attempt that waits for the first list goes on now.
+      this.#refuse(refusal, this.#wasListed ? this.#late : undefined);
       return;
     }
     const reason = this.#lastingFailureIn(error);
@@ -205,26 +215,44 @@ export class KindWatch implements SharedWatchHandlers, Disposable {
     this.#isMissed ||= !this.#wasListed;
   }
 
-  #startLateTimer(): void {
-    this.#lateTimer?.[Symbol.dispose]();
+  get #late(): Disposable | undefined {
+    return "late" in this.#state ? this.#state.late : undefined;
+  }
+
+  /** Whether the present subscription has read a list. */
+  get #holdsList(): boolean {
+    if (this.#state.kind === "refused") return this.#state.holdsList;
+    return this.#state.kind !== "asking" && this.#state.kind !== "unserved";
+  }
+
+  /** Stops the timer of the old state unless the new state keeps it. */
+  #enter(state: State): void {
+    const before = this.#late;
+    this.#state = state;
+    if (before !== this.#late) before?.[Symbol.dispose]();
+  }
+
+  #refuse(refusal: string, late: Disposable | undefined): void {
+    this.#enter({ kind: "refused", refusal, holdsList: this.#holdsList, late });
+    this.#settle();
+  }
+
+  #startLateTimer(): Disposable {
     const noteLate = (): void => {
-      this.#isBehind = true;
+      if (this.#state.kind === "listing") this.#enter({ kind: "behind" });
       this.#isMissed = true;
       this.#handlers.onVisibilityChange();
     };
     const { clock } = this.#options.watches;
-    this.#lateTimer = clock.after(behindMs, noteLate, "background");
+    return clock.after(behindMs, noteLate, "background");
   }
 
   // The objects of a kind go with it. When the kind comes back, it is listed from the beginning.
   #noteUnserved(): void {
-    if (this.#holdsList) {
-      this.#restart();
-      this.#handlers.onVanished();
-    }
-    this.#isServed = false;
-    this.#lateTimer?.[Symbol.dispose]();
-    this.#isBehind = false;
+    const heldList = this.#holdsList;
+    if (heldList) this.#restart();
+    this.#enter({ kind: "unserved" });
+    if (heldList) this.#handlers.onVanished();
     this.#settle();
   }
 

@@ -261,3 +261,32 @@ test("a kind that is not served any more has no objects and is not waited for, u
   expect([...watch.objects()].map(({ metadata }) => metadata.key.name)).toEqual(["b"]);
   expect([countOf("vanished"), countOf("object")]).toEqual([1, 2]);
 });
+
+test("a kind has one answer at a time: it is refused, or it is not served", async () => {
+  const { clock, watch, fails, failsAgain, lists, countOf } = await begun();
+  await fails(forbidden);
+  await failsAgain(unserved);
+  expect([watch.isLive, watch.refusal, countOf("vanished")]).toEqual([true, undefined, 0]);
+  await failsAgain(forbidden);
+  expect([watch.isLive, watch.refusal]).toEqual([false, "Watching configmaps is not allowed"]);
+  await clock.advance(5_000);
+  expect(countOf("visibility")).toBe(0);
+  await lists([configMap("a")], "10");
+  expect([watch.isLive, watch.refusal, countOf("visibility")]).toEqual([true, undefined, 1]);
+});
+
+test("a refusal of a kind that was listed is told of when its list is overdue", async () => {
+  const { clock, countOf, watch, fails, failsAgain, lists } = await begun();
+  await lists([configMap("a")], "10");
+  await fails("end");
+  await failsAgain(forbidden);
+  expect([countOf("visibility"), watch.refusal === undefined]).toEqual([0, false]);
+  await clock.advance(2_000);
+  expect([countOf("visibility"), watch.isBehind, watch.refusal === undefined]).toEqual([
+    1,
+    false,
+    false,
+  ]);
+  await failsAgain(unserved);
+  expect([countOf("vanished"), [...watch.objects()]]).toEqual([1, []]);
+});
