@@ -14,7 +14,7 @@ import {
   type GuardedInstallation,
 } from "./guard-state.ts";
 import { anchorsOf } from "./guarded-objects.ts";
-import { removePolicies } from "./policy-objects.ts";
+import { removePolicies, type SettledObject } from "./policy-objects.ts";
 import { PolicyWatch } from "./policy-watch.ts";
 import { Prober, recheck } from "./prober.ts";
 import { enforcedProtection, type Protection, unproven } from "./protection.ts";
@@ -31,6 +31,17 @@ interface Establishment extends Disposable {
   /** What was proven. */
   readonly proven: Protection;
 }
+
+/** Whether the guard installs or watches policies. `unused`: it never did. */
+type Work =
+  | { readonly kind: "unused" | "idle" }
+  | { readonly kind: "running"; readonly end: Follower };
+
+/** What the guard did with the policies before it installs them: it never read or wrote them, it did, or it also proved them. */
+type Before = "unread" | "read" | "proven";
+
+/** What the last recheck showed. `unanswered`: nothing, so that the next one follows soon. `lost`: the policies have to be installed and proven again. */
+type Recheck = "held" | "unanswered" | "lost";
 
 const configMaps = knownResource("v1", "ConfigMap");
 const namespaces = knownResource("v1", "Namespace");
@@ -53,13 +64,8 @@ export class ClusterGuard {
   readonly #installations = new Map<string, GuardedInstallation>();
   readonly #confirmations: Confirmations;
   readonly #state: GuardState;
-  #wasEnforced = false;
-  /** The last recheck had no answer. */
-  #isUnanswered = false;
   readonly #self: SelfQuestion;
-  /** The policies of the cluster were read or written before. */
-  #hasStarted = false;
-  #end: Follower | undefined;
+  #work: Work = { kind: "unused" };
   #running: Promise<void> = Promise.resolve();
 
   constructor(connection: GuardConnection, options: ClusterGuardOptions) {
@@ -84,7 +90,7 @@ export class ClusterGuard {
 
   /** The guard installs or watches policies. */
   get isAtWork(): boolean {
-    return this.#end !== undefined;
+    return this.#work.kind === "running";
   }
 
   /** Asks for the user of the controller on the cluster, which the policies need. Writes nothing. */
@@ -96,10 +102,11 @@ export class ClusterGuard {
   /** Protects an installation from now on. The first one starts the guard. */
   protect(installation: GuardedInstallation): void {
     this.#installations.set(installation.component.metadata.uid, installation);
-    if (this.#end !== undefined || this.#options.protection === "TwinOwner") return;
+    if (this.isAtWork || this.#options.protection === "TwinOwner") return;
     const end = new Follower(this.#connection.signal);
-    this.#end = end;
-    this.#running = this.#running.then(() => this.#run(end.signal));
+    const before = this.#work.kind === "unused" ? "unread" : "read";
+    this.#work = { kind: "running", end };
+    this.#running = this.#running.then(() => this.#run(before, end.signal));
   }
 
   /** Has to be called with each anchor that was read: it may carry a confirmation. */
@@ -151,23 +158,27 @@ export class ClusterGuard {
   }
 
   #stop(why: string): void {
-    this.#end?.abort(new DOMException(why, "AbortError"));
+    if (this.#work.kind === "running") this.#work.end.abort(new DOMException(why, "AbortError"));
     this.#options.users.leave(this);
-    this.#end = undefined;
-    this.#wasEnforced = false;
+    this.#work = { kind: "idle" };
     this.#state.reset();
   }
 
-  async #run(signal: AbortSignal): Promise<void> {
+  async #run(before: Before, signal: AbortSignal): Promise<void> {
     const isOver = (): boolean => signal.aborted;
+    let next = before;
     for (let failures = 1; !isOver(); failures += 1) {
       // Without installations the policies stay in force, but nobody repairs them.
       if (this.#installations.size === 0) this.#stop("The guard protects nothing any more");
       if (isOver()) return;
       try {
-        using establishment = await this.#establish(signal);
+        const now = next;
+        if (next === "unread") next = "read";
+        using establishment = await this.#establish(now, signal);
+        next = "proven";
         failures = 1;
-        while (await this.#holdsUntilRecheck(establishment, signal));
+        let last: Recheck = "held";
+        while (last !== "lost") last = await this.#recheckLater(establishment, last, signal);
       } catch (error) {
         if (isOver()) return;
         const pauseMs = this.#reportFailure(error, failures);
@@ -177,11 +188,10 @@ export class ClusterGuard {
   }
 
   /** Installs and proves the policies, and watches them from then on. */
-  async #establish(signal: AbortSignal): Promise<Establishment> {
+  async #establish(before: Before, signal: AbortSignal): Promise<Establishment> {
     const { client, fieldManager } = this.#connection;
     const { hubId, crds, clock, log, users } = this.#options;
-    const isFresh = !this.#hasStarted && this.#newestInstallation()?.isNew === true;
-    this.#hasStarted = true;
+    const isFresh = before === "unread" && this.#newestInstallation()?.isNew === true;
     const self = this.#self.ask(signal);
     const disturbed = new Follower(signal);
     const onDisturbed = (): void => disturbed.abort(new DOMException("Disturbed", "AbortError"));
@@ -214,15 +224,14 @@ export class ClusterGuard {
           onSettled: (objects) => {
             // The probes notice when new policies go during their proof. The watches start after it, which saves two requests before it.
             if (!isFresh) watchOver(objects.map(({ object }) => object));
-            this.#noteRepairs(objects.map(({ before }) => before));
+            this.#openWith(objects, before === "proven");
           },
         },
         signal,
       );
       watchOver(settled);
-      this.#wasEnforced = true;
       const proven = enforcedProtection(sharing);
-      this.#state.setProtection(proven, { isOpen: true });
+      this.#state.open(proven);
       return { disturbed: disturbed.signal, ...doubts, proven, [Symbol.dispose]: dispose };
     } catch (error) {
       dispose();
@@ -230,52 +239,56 @@ export class ClusterGuard {
     }
   }
 
-  /** Reports a repair: the anchors were not protected until it. */
-  #noteRepairs(before: readonly ("missing" | "different" | "equal")[]): void {
-    this.#state.noteSettled();
-    if (!this.#wasEnforced) return;
-    if (before.includes("missing")) {
+  /** Lets anchors be created. Reports a repair of policies that were proven: the anchors were not protected until it. */
+  #openWith(policies: readonly SettledObject[], wereProven: boolean): void {
+    const found = new Set(policies.map(({ before }) => before));
+    if (wereProven && found.has("missing")) {
       const message = "The policy or its binding was deleted; it is there again and being proven";
-      this.#state.setProtection({ reason: "BindingMissing", message }, { isOpen: true });
-    } else if (before.includes("different")) {
+      this.#state.open({ reason: "BindingMissing", message });
+    } else if (wereProven && found.has("different")) {
       const message = "The policy or its binding was changed; it is put right and being proven";
-      this.#state.setProtection({ reason: "Probing", message }, { isOpen: true });
+      this.#state.open({ reason: "Probing", message });
+    } else {
+      this.#state.open();
     }
   }
 
-  /** Waits for the next recheck. False when a policy changed before, or when the recheck shows that the anchors are not protected. */
-  async #holdsUntilRecheck(established: Establishment, signal: AbortSignal): Promise<boolean> {
+  /** Waits for the next recheck, and makes it. */
+  async #recheckLater(
+    established: Establishment,
+    last: Recheck,
+    signal: AbortSignal,
+  ): Promise<Recheck> {
     const { log, hubId } = this.#options;
     try {
-      await this.#waitForRecheck(established);
+      await this.#waitForRecheck(established, last);
       established.beginRecheck();
     } catch {
       signal.throwIfAborted();
-      // No anchor may be created before the repair.
-      this.#state.close();
-      return false;
+      // A policy changed. No anchor may be created before the repair.
+      this.#state.reinstall();
+      return "lost";
     }
     const { client } = this.#connection;
     const anchors = [...this.#installations.values()].map(({ anchor }) => anchor);
     const onNamespace = (one: KubeObject): void => this.#confirmations.note(one, namespaces);
     const work = { client, prober: this.#prober, hubId, anchors, onNamespace };
     const shown = await recheck(work, signal);
-    this.#isUnanswered = shown === "unanswered";
-    if (shown === "guarded") this.#state.setProtection(established.proven, { isOpen: true });
-    if (shown === "unproven") this.#state.setProtection(unproven, { isOpen: true });
-    if (shown !== "unguarded") return true;
+    if (shown === "guarded") this.#state.open(established.proven);
+    if (shown === "unproven") this.#state.open(unproven);
+    if (shown !== "unguarded") return shown === "unanswered" ? "unanswered" : "held";
     log.warn({}, "The API server would have let the anchor be deleted");
     const message = "The API server would have let the anchor be deleted; the guard is proven anew";
-    this.#state.setProtection({ reason: "NotEnforced", message }, {});
-    return false;
+    this.#state.reinstall({ reason: "NotEnforced", message });
+    return "lost";
   }
 
   /** Rejects when a policy changed. */
-  async #waitForRecheck({ disturbed, doubted }: Establishment): Promise<void> {
+  async #waitForRecheck({ disturbed, doubted }: Establishment, last: Recheck): Promise<void> {
     const { clock, recheckMs = usualRecheckMs } = this.#options;
     // Both remove their listeners from the signal, which lives for weeks.
     using early = new Follower(disturbed, doubted());
-    if (!this.#isUnanswered) {
+    if (last !== "unanswered") {
       await pause(clock, recheckMs * (0.9 + 0.2 * Math.random()), early.signal);
       if (!early.signal.aborted) return;
     }
@@ -286,13 +299,12 @@ export class ClusterGuard {
   #reportFailure(error: unknown, failures: number): number {
     const { log } = this.#options;
     if (error instanceof Unproven) {
-      this.#state.failure = undefined;
       const { reason, message } = error;
       if (reason === "NotSupported") {
         this.#useSecondOwner(reason, message);
         return refusedRetryMs;
       }
-      this.#state.setProtection({ reason, message }, { isOpen: true });
+      this.#state.open({ reason, message });
       return unprovenRetryMs;
     }
     if (error instanceof ApiError && error.status === 403) {
@@ -300,9 +312,8 @@ export class ClusterGuard {
       return refusedRetryMs;
     }
     log.debug({ err: error }, "The guard could not be installed");
-    this.#state.failure = error;
     const message = "The guard could not be installed";
-    this.#state.setProtection({ reason: "NotEnforced", message }, { isOpen: false });
+    this.#state.close({ reason: "NotEnforced", message }, error);
     return backoffMs(failureBackoff, failures);
   }
 
@@ -312,9 +323,9 @@ export class ClusterGuard {
     const instead = isAllowed
       ? "a second owner keeps the objects when the anchor is deleted"
       : "and --anchor-protection=Policy asks for them";
-    this.#state.setSecondOwner(isAllowed);
     const message = `No policies, ${why}: ${instead}`;
-    this.#state.setProtection({ reason, message }, { isOpen: isAllowed });
+    if (isAllowed) this.#state.openWithSecondOwner({ reason, message });
+    else this.#state.closeWithoutSecondOwner({ reason, message });
   }
 
   /** The components whose anchor this object is, or holds. */

@@ -41,19 +41,30 @@ export interface GuardedInstallation {
   readonly isNew?: boolean;
 }
 
+/** `secondOwner`: whether objects need a second owner besides the anchor. Undefined: not known yet. */
+type State =
+  /** The policies are about to be written. `isSent`: the first requests about them were sent. */
+  | {
+      readonly kind: "installing";
+      readonly isSent: boolean;
+      readonly secondOwner: boolean | undefined;
+    }
+  /** Anchors may be created. */
+  | { readonly kind: "open"; readonly secondOwner: boolean }
+  /** Nothing would protect an anchor. `failure`: why not. Undefined where the message of the protection says that. */
+  | {
+      readonly kind: "closed";
+      readonly failure: unknown;
+      readonly secondOwner: boolean | undefined;
+    };
+
 /** What a guard knows about the protection on its cluster, and the callers that wait for it. */
 export class GuardState {
   readonly #signal: AbortSignal;
   readonly #onChange: () => void;
   #protection = initialProtection;
-  /** Whether anchors may be created. Undefined: not known yet. */
-  #isOpen: boolean | undefined;
-  /** Whether objects get a second owner. Undefined: not known yet. */
-  #isSecondOwnerNeeded: boolean | undefined;
-  #isSent = false;
+  #state: State = { kind: "installing", isSent: false, secondOwner: undefined };
   #change = Promise.withResolvers<void>();
-  /** Why the guard could not be installed. Undefined where the message of the protection says that. */
-  failure: unknown;
 
   /** `signal` ends with the connection. `onChange` is called when reason or message of the protection change. */
   constructor(signal: AbortSignal, onChange: () => void) {
@@ -71,64 +82,72 @@ export class GuardState {
    * and shows in `protection`. Throws FleetError `AnchorUnprotected`, or the error of the connection.
    */
   async waitUntilOpen(signal: AbortSignal): Promise<void> {
-    while (this.#isOpen === undefined) await this.#waitForChange(signal);
-    if (this.#isOpen) return;
-    throw this.#closedError();
+    while (this.#state.kind === "installing") await this.#waitForChange(signal);
+    this.#throwIfClosed();
   }
 
   /** Resolves when the policies were sent, or when it is known that they will not be. */
   async waitUntilSent(signal: AbortSignal): Promise<void> {
-    while (!this.#isSent) await this.#waitForChange(signal);
+    while (this.#state.kind === "installing" && !this.#state.isSent) {
+      await this.#waitForChange(signal);
+    }
   }
 
   /** Whether objects need a second owner besides the anchor. Waits until that is known. Throws the error of the connection. */
   async needsSecondOwner(signal: AbortSignal): Promise<boolean> {
-    while (this.#isSecondOwnerNeeded === undefined) {
-      if (this.#isOpen === false) throw this.#closedError();
+    for (;;) {
+      const { secondOwner } = this.#state;
+      if (secondOwner !== undefined) return secondOwner;
+      this.#throwIfClosed();
       await this.#waitForChange(signal);
     }
-    return this.#isSecondOwnerNeeded;
   }
 
   /** Has to be called when the first requests about policies were sent. */
   noteSent(): void {
-    this.#isSent = true;
-    this.#change.resolve();
+    if (this.#state.kind === "installing") this.#enter({ ...this.#state, isSent: true });
   }
 
-  /** Has to be called when the policies are as desired. Anchors may be created without the proof, which takes seconds. */
-  noteSettled(): void {
-    this.#isSecondOwnerNeeded = false;
-    this.#isOpen = true;
-    this.#change.resolve();
+  /** The policies are written. Anchors may be created without the proof, which takes seconds. */
+  open(protection: Protection = this.#protection): void {
+    this.#enter({ kind: "open", secondOwner: false }, protection);
   }
 
-  /** Decides about the second owner. `setProtection` has to follow. */
-  setSecondOwner(isNeeded: boolean): void {
-    this.#isSecondOwnerNeeded = isNeeded;
+  /** A second owner replaces the policies. */
+  openWithSecondOwner(protection: Protection): void {
+    this.#enter({ kind: "open", secondOwner: true }, protection);
   }
 
-  /** Lets no anchor be created until `setProtection` or `noteSettled` allows it again. */
-  close(): void {
-    this.#isOpen = undefined;
+  /** Policies are needed and not possible. A second owner is not allowed. */
+  closeWithoutSecondOwner(protection: Protection): void {
+    this.#enter({ kind: "closed", failure: undefined, secondOwner: false }, protection);
   }
 
-  /** Forgets everything except the decision about the second owner. */
+  /** The policies could not be installed because of this failure. */
+  close(protection: Protection, failure: unknown): void {
+    const { secondOwner } = this.#state;
+    this.#enter({ kind: "closed", failure, secondOwner }, protection);
+  }
+
+  /** The policies have to be installed again. Lets no anchor be created until then. */
+  reinstall(protection: Protection = this.#protection): void {
+    const { secondOwner } = this.#state;
+    this.#enter({ kind: "installing", isSent: true, secondOwner }, protection);
+  }
+
+  /** Forgets everything except the decision about the second owner. Tells nobody. */
   reset(): void {
-    this.#isOpen = undefined;
-    this.#isSent = false;
+    const { secondOwner } = this.#state;
+    this.#state = { kind: "installing", isSent: false, secondOwner };
     this.#protection = initialProtection;
   }
 
-  /** Sets the protection, and whether anchors may be created. */
-  setProtection(protection: Protection, { isOpen }: { readonly isOpen?: boolean }): void {
+  #enter(state: State, protection = this.#protection): void {
     const { reason, message } = this.#protection;
-    const isChanged = reason !== protection.reason || message !== protection.message;
+    this.#state = state;
     this.#protection = protection;
-    this.#isOpen = isOpen;
-    this.#isSent = true;
     this.#change.resolve();
-    if (isChanged) this.#onChange();
+    if (reason !== protection.reason || message !== protection.message) this.#onChange();
   }
 
   async #waitForChange(signal: AbortSignal): Promise<void> {
@@ -138,10 +157,12 @@ export class GuardState {
     if (this.#change.promise === change) this.#change = Promise.withResolvers();
   }
 
-  #closedError(): unknown {
-    if (this.failure instanceof FleetError) return this.failure;
+  #throwIfClosed(): void {
+    if (this.#state.kind !== "closed") return;
+    const { failure } = this.#state;
+    if (failure instanceof FleetError) throw failure;
     const { message } = this.#protection;
     const text = `The anchor is not made, because nothing would protect it: ${message}`;
-    return new FleetError("AnchorUnprotected", text, { cause: this.failure });
+    throw new FleetError("AnchorUnprotected", text, { cause: failure });
   }
 }

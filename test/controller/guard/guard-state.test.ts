@@ -17,7 +17,7 @@ function stateOf() {
 test("an attempt does not wait for the second owner of anchors that may not be created", async () => {
   const { state } = stateOf();
   const waiting = state.needsSecondOwner(signal);
-  state.setProtection(unproven, { isOpen: false });
+  state.close(unproven, new Error("no answer"));
   const unprotected = expect.objectContaining({ reason: "AnchorUnprotected" });
   await expect(waiting).rejects.toEqual(unprotected);
   await expect(state.needsSecondOwner(signal)).rejects.toEqual(unprotected);
@@ -26,28 +26,42 @@ test("an attempt does not wait for the second owner of anchors that may not be c
 
 test("the error of the connection is told in place of the protection", async () => {
   const { state } = stateOf();
-  state.failure = new FleetError("SpokeUnreachable", "no answer");
-  state.setProtection(unproven, { isOpen: false });
-  await expect(state.waitUntilOpen(signal)).rejects.toBe(state.failure);
-  await expect(state.needsSecondOwner(signal)).rejects.toBe(state.failure);
+  const failure = new FleetError("SpokeUnreachable", "no answer");
+  state.close(unproven, failure);
+  await expect(state.waitUntilOpen(signal)).rejects.toBe(failure);
+  await expect(state.needsSecondOwner(signal)).rejects.toBe(failure);
 });
 
-test("settled policies let anchors be created without a second owner", async () => {
+test("an error of the connection is not told any more when policies turn out to be impossible", async () => {
+  const { state } = stateOf();
+  state.close(unproven, new FleetError("SpokeUnreachable", "no answer"));
+  state.closeWithoutSecondOwner({ reason: "PolicyForbidden", message: "no right" });
+  const unprotected = { reason: "AnchorUnprotected", message: expect.stringContaining("no right") };
+  await expect(state.waitUntilOpen(signal)).rejects.toMatchObject(unprotected);
+  await expect(state.needsSecondOwner(signal)).resolves.toBe(false);
+});
+
+test("written policies let anchors be created without a second owner", async () => {
   const { state } = stateOf();
   const open = state.waitUntilOpen(signal);
   const second = state.needsSecondOwner(signal);
-  state.noteSettled();
+  state.open();
   await expect(open).resolves.toBeUndefined();
   await expect(second).resolves.toBe(false);
 });
 
 test("a second owner that is decided on stays so, also when the rest is forgotten", async () => {
   const { state } = stateOf();
-  state.setSecondOwner(true);
-  state.setProtection(unproven, { isOpen: true });
+  state.openWithSecondOwner(unproven);
+  await expect(state.waitUntilOpen(signal)).resolves.toBeUndefined();
   await expect(state.needsSecondOwner(signal)).resolves.toBe(true);
   state.reset();
   expect(state.protection.reason).toBe("Probing");
+  await expect(state.needsSecondOwner(signal)).resolves.toBe(true);
+  state.noteSent();
+  state.close(unproven, new Error("no answer"));
+  await expect(state.needsSecondOwner(signal)).resolves.toBe(true);
+  state.reinstall();
   await expect(state.needsSecondOwner(signal)).resolves.toBe(true);
 });
 
@@ -61,29 +75,42 @@ test("whoever waits for requests about policies goes on when they were sent, and
   const again = state.waitUntilSent(ended.signal);
   ended.abort(new Error("not sent"));
   await expect(again).rejects.toThrow("not sent");
-  state.setProtection(unproven, { isOpen: false });
+  state.close(unproven, undefined);
   await expect(state.waitUntilSent(signal)).resolves.toBeUndefined();
 });
 
-test("an anchor waits again after the guard is closed, until it is settled", async () => {
+test("an anchor waits while policies are installed again, and requests about them count as sent", async () => {
   const { state } = stateOf();
-  state.noteSettled();
-  state.close();
+  state.open();
+  state.reinstall();
   let isOpen = false;
   const open = state.waitUntilOpen(signal).then(() => (isOpen = true));
-  await Promise.resolve();
+  await state.waitUntilSent(signal);
   expect(isOpen).toBe(false);
-  state.noteSettled();
+  state.open();
   await open;
+});
+
+test("requests about policies that are sent again change nothing for an open or closed guard", async () => {
+  const { state } = stateOf();
+  state.open();
+  state.noteSent();
+  await expect(state.waitUntilOpen(signal)).resolves.toBeUndefined();
+  state.close(unproven, undefined);
+  state.noteSent();
+  await expect(state.waitUntilOpen(signal)).rejects.toMatchObject({ reason: "AnchorUnprotected" });
 });
 
 test("a change of reason or message is told once", () => {
   const { state, changes } = stateOf();
-  state.setProtection(unproven, { isOpen: false });
-  state.setProtection({ ...unproven }, { isOpen: true });
+  state.close(unproven, undefined);
+  state.open({ ...unproven });
+  state.open();
   expect(changes()).toBe(1);
-  state.setProtection({ ...unproven, message: "other" }, { isOpen: true });
-  state.setProtection({ reason: "NotSupported", message: "other" }, { isOpen: true });
+  state.open({ ...unproven, message: "other" });
+  state.openWithSecondOwner({ reason: "NotSupported", message: "other" });
+  expect(changes()).toBe(3);
+  state.reset();
   expect(changes()).toBe(3);
 });
 
