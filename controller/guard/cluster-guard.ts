@@ -158,7 +158,9 @@ export class ClusterGuard {
   }
 
   #stop(why: string): void {
-    if (this.#work.kind === "running") this.#work.end.abort(new DOMException(why, "AbortError"));
+    // A second owner that the flag asks for needs no work, and stays decided.
+    if (this.#work.kind !== "running") return;
+    this.#work.end.abort(new DOMException(why, "AbortError"));
     this.#options.users.leave(this);
     this.#work = { kind: "idle" };
     this.#state.reset();

@@ -213,6 +213,15 @@ test("a second owner that the flag asks for needs nothing of the cluster", async
   await guard.waitUntilSent(signal);
 });
 
+test("a second owner that the flag asks for serves also the next installation after the last one has left", async () => {
+  const { guard, protect } = guardOver({ protection: "TwinOwner" });
+  protect("a");
+  guard.stopProtecting(eventing("a"));
+  protect("b");
+  await guard.waitUntilOpen(signal);
+  expect(guard.protection.reason).toBe("TwinOwner");
+});
+
 /** The anchor of a component as a user has confirmed its deletion. */
 function confirmed(word: string, kind: "ConfigMap" | "Namespace" = "ConfigMap"): KubeObject {
   const annotations = { "operator.knative.dev/confirm-deletion": "u1" };
