@@ -50,6 +50,18 @@ export function isSameJson(one: unknown, other: unknown): boolean {
   );
 }
 
+/** Whether a JSON value has each field of another. Lists must have equal lengths. A server may drop an empty list. */
+export function isContained(part: unknown, whole: unknown): boolean {
+  if (Array.isArray(part)) {
+    if (part.length === 0 && whole === undefined) return true;
+    if (!Array.isArray(whole) || whole.length !== part.length) return false;
+    return part.every((entry, at) => isContained(entry, whole[at]));
+  }
+  if (!isRecord(part)) return part === whole;
+  if (!isRecord(whole)) return false;
+  return Object.entries(part).every(([key, value]) => isContained(value, whole[key]));
+}
+
 function fieldsOf(value: unknown): Fields {
   return isRecord(value) ? value : {};
 }

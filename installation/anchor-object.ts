@@ -1,7 +1,7 @@
 import type { ClusterProfileRef, Component } from "../api/component.ts";
 import { pulledAnnotations } from "../api/delivery.ts";
 import { FleetError } from "../api/errors.ts";
-import { isRecord } from "../api/fields.ts";
+import { isContained, isRecord } from "../api/fields.ts";
 import {
   describe,
   type KubeObject,
@@ -135,8 +135,8 @@ export function isMarked(object: Manifest, owner: AnchorOwner): boolean {
   const { labels, annotations, ownerReferences = [] } = anchorManifest(owner, "").metadata;
   const { metadata } = object;
   return (
-    contains(metadata.labels, labels) &&
-    contains(metadata.annotations, annotations) &&
+    isContained(labels ?? {}, metadata.labels ?? {}) &&
+    isContained(annotations ?? {}, metadata.annotations ?? {}) &&
     metadata.annotations?.[anchorAnnotations.letGo] === undefined &&
     ownerReferences.every(({ uid }) => metadata.ownerReferences?.some((own) => own.uid === uid)) &&
     !isHeld(object, owner)
@@ -232,13 +232,6 @@ function protection({ kind, metadata }: Component): Readonly<Record<string, stri
       `Owns everything that ${kind} ${metadata.namespace}/${metadata.name} installed in this namespace; ` +
       `deleting it deletes all of that. To uninstall, delete the ${kind} on the hub.`,
   };
-}
-
-function contains(
-  all: Readonly<Record<string, string>> = {},
-  some: Readonly<Record<string, string>> = {},
-): boolean {
-  return Object.entries(some).every(([name, value]) => all[name] === value);
 }
 
 function keyOfAnchor({ metadata }: KubeObject): { kind: string; namespace?: string; name: string } {

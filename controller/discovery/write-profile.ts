@@ -6,7 +6,14 @@ import {
   profileStatusManifest,
 } from "../../access/profiles/profile-objects.ts";
 import type { ClusterProfile } from "../../api/cluster-profile.ts";
-import { canonicalJson, isRecord, isSameJson, listAt, recordAt } from "../../api/fields.ts";
+import {
+  canonicalJson,
+  isContained,
+  isRecord,
+  isSameJson,
+  listAt,
+  recordAt,
+} from "../../api/fields.ts";
 import type { KubeObject, Manifest } from "../../api/kubernetes.ts";
 import { knownResource } from "../../api/resources.ts";
 
@@ -98,17 +105,10 @@ export function profileRef({
 function hasObject(present: ClusterProfile, { metadata, spec }: Manifest): boolean {
   const { labels = {}, annotations = {} } = present.metadata;
   return (
-    hasEntries(labels, metadata.labels ?? {}) &&
-    hasEntries(annotations, metadata.annotations ?? {}) &&
+    isContained(metadata.labels ?? {}, labels) &&
+    isContained(metadata.annotations ?? {}, annotations) &&
     isSameJson(present.spec, spec)
   );
-}
-
-function hasEntries(
-  present: Readonly<Record<string, string>>,
-  desired: Readonly<Record<string, string>>,
-): boolean {
-  return Object.entries(desired).every(([key, value]) => present[key] === value);
 }
 
 /** Whether a profile has all of a status. Of other managers it may have more. */

@@ -1,5 +1,6 @@
 import { ApiError } from "../../access/kube/api-error.ts";
 import type { KubeClient, ObjectRef } from "../../access/kube/kube-client.ts";
+import { isContained } from "../../api/fields.ts";
 import type { KubeObject, Manifest } from "../../api/kubernetes.ts";
 import { knownResource, type ResourceType } from "../../api/resources.ts";
 import type { GuardName } from "../../installation/guard/guard-view.ts";
@@ -118,20 +119,6 @@ export async function isGuardInstalled(
   return (await client.get(ref, { metadataOnly: true }, signal)) !== undefined;
 }
 
-/** Whether a live value has all desired fields. Lists must have equal lengths. Further fields, as the server defaults them, do not matter. */
-export function hasDesiredFields(live: unknown, desired: unknown): boolean {
-  if (Array.isArray(desired)) {
-    // The server leaves empty lists out.
-    if (desired.length === 0 && live === undefined) return true;
-    if (!Array.isArray(live) || live.length !== desired.length) return false;
-    return desired.every((entry, at) => hasDesiredFields(live[at], entry));
-  }
-  if (typeof desired !== "object" || desired === null) return live === desired;
-  if (typeof live !== "object" || live === null) return false;
-  const fields = new Map<string, unknown>(Object.entries(live));
-  return Object.entries(desired).every(([key, value]) => hasDesiredFields(fields.get(key), value));
-}
-
 /** Fields of a spec that change the effect of a policy and that our policies never have. */
 const foreignFields = ["paramKind", "paramRef", "matchResources"];
 
@@ -146,8 +133,8 @@ function isAsDesired(live: KubeObject, manifest: Manifest): boolean {
   return (
     !isForeign &&
     !narrowed &&
-    hasDesiredFields(live["spec"], manifest["spec"]) &&
-    hasDesiredFields(live.metadata.labels ?? {}, labels)
+    isContained(manifest["spec"], live["spec"]) &&
+    isContained(labels, live.metadata.labels ?? {})
   );
 }
 

@@ -1,7 +1,7 @@
 import { assert, jsonValue, property } from "fast-check";
 import { expect, test } from "vitest";
 
-import { canonicalJson, isRecord } from "../../api/fields.ts";
+import { canonicalJson, isContained, isRecord } from "../../api/fields.ts";
 
 function reversed(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(reversed);
@@ -41,4 +41,30 @@ test.each([
   ],
 ])("%s", (_what, value, text) => {
   expect(canonicalJson(value)).toBe(text);
+});
+
+test.each([
+  { live: undefined, desired: [], has: true },
+  { live: undefined, desired: ["a"], has: false },
+  { live: null, desired: [], has: false },
+  { live: [], desired: [], has: true },
+  { live: ["a", "b"], desired: ["a"], has: false },
+  { live: [{ a: 1, b: 2 }], desired: [{ a: 1 }], has: true },
+  { live: undefined, desired: { a: 1 }, has: false },
+  { live: null, desired: { a: 1 }, has: false },
+  { live: "a", desired: "a", has: true },
+])("$live has what is desired in $desired: $has", ({ live, desired, has }) => {
+  expect(isContained(desired, live)).toBe(has);
+});
+
+test.each([
+  ["what the server fills in", [{ a: 1, more: {} }, { a: 1 }], true],
+  ["another value", [{ a: 2 }, { a: 1 }], false],
+  ["a missing field", [{}, { a: 1 }], false],
+  ["an entry too many in a list", [{ a: [1, 2] }, { a: [1] }], false],
+  ["a list in another order", [{ a: [2, 1] }, { a: [1, 2] }], false],
+  ["fields inside of lists", [{ a: [{ b: 1, c: 2 }] }, { a: [{ b: 1 }] }], true],
+  ["nothing at all", [undefined, { a: 1 }], false],
+] as const)("%s: an object has the desired fields", (_what, [live, wanted], same) => {
+  expect(isContained(wanted, live)).toBe(same);
 });

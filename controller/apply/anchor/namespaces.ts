@@ -2,6 +2,7 @@ import { ApiError } from "../../../access/kube/api-error.ts";
 import type { ObjectRef } from "../../../access/kube/kube-client.ts";
 import type { Component } from "../../../api/component.ts";
 import { FleetError } from "../../../api/errors.ts";
+import { isContained } from "../../../api/fields.ts";
 import type { KubeObject, Manifest } from "../../../api/kubernetes.ts";
 import { knownResource } from "../../../api/resources.ts";
 import {
@@ -181,10 +182,7 @@ function differs(
   live: Readonly<Record<string, string>> = {},
   ours: readonly string[],
 ): boolean {
-  return (
-    Object.entries(wanted).some(([key, value]) => live[key] !== value) ||
-    ours.some((key) => !Object.hasOwn(wanted, key))
-  );
+  return !isContained(wanted, live) || ours.some((key) => !Object.hasOwn(wanted, key));
 }
 
 function keysAt(ours: FieldSet, field: string): readonly string[] {

@@ -3,11 +3,7 @@ import { describe, expect, test } from "vitest";
 import { ApiError } from "../../../access/kube/api-error.ts";
 import type { KubeClient } from "../../../access/kube/kube-client.ts";
 import type { KubeObject, Manifest } from "../../../api/kubernetes.ts";
-import {
-  hasDesiredFields,
-  isGuardInstalled,
-  settlePolicies,
-} from "../../../controller/guard/policy-objects.ts";
+import { isGuardInstalled, settlePolicies } from "../../../controller/guard/policy-objects.ts";
 
 const { signal } = new AbortController();
 const hubId = "0c3f6f52-1d3b-4f6e-9a44-0f0a4ad11c0e";
@@ -123,20 +119,6 @@ describe("policies that somebody has changed are put right:", () => {
   test("but not what the server adds", async () => {
     expect(await settledAfter(policyKind, withEmptySelectors)).toEqual(["equal", "equal"]);
   });
-});
-
-test.each([
-  { live: undefined, desired: [], has: true },
-  { live: undefined, desired: ["a"], has: false },
-  { live: null, desired: [], has: false },
-  { live: [], desired: [], has: true },
-  { live: ["a", "b"], desired: ["a"], has: false },
-  { live: [{ a: 1, b: 2 }], desired: [{ a: 1 }], has: true },
-  { live: undefined, desired: { a: 1 }, has: false },
-  { live: null, desired: { a: 1 }, has: false },
-  { live: "a", desired: "a", has: true },
-])("$live has what is desired in $desired: $has", ({ live, desired, has }) => {
-  expect(hasDesiredFields(live, desired)).toBe(has);
 });
 
 test.each([409, 404])(
