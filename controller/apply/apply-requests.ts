@@ -31,28 +31,28 @@ export interface RequestDeps {
   readonly installation: Installation;
   /** Objects may be there already, so that fields may have been handed over. */
   readonly mayExist: boolean;
-  /** Whether an autoscaler of the set says how many pods a workload has. */
+  /** Whether an autoscaler of the set decides the number of pods of a workload. */
   readonly isScaled: (manifest: Manifest) => boolean;
 }
 
-/** The requests of an apply, and the question who else wants an object otherwise. */
+/** The requests of an apply, and the search for other writers of an object. */
 export interface EngineRequests extends ApplyRequests {
   /** Asked before the object is sent, which takes every field back; see conflicts.ts. */
   conflictingManagers(
     object: DesiredObject,
     signal: AbortSignal,
   ): Promise<readonly ConflictingManager[]>;
-  /** Takes over what upstream's operator wrote on an object that was seen; false when there is nothing of the kind. */
+  /** Takes over the fields that upstream's operator wrote on an object. False when there are none. */
   adopt(object: DesiredObject, live: KubeObject, signal: AbortSignal): Promise<boolean>;
   /**
    * Whether our write changed nothing: our fields and their time are as before. False for objects without fields that are handed over to other managers.
    */
   changedNothing(object: DesiredObject, answer: KubeObject): boolean;
-  /** To be called for an object that is sent as it was before, so that it keeps those notes of upstream's that an adoption made ours. */
+  /** Has to be called for an object that is sent unchanged. The object then keeps upstream's annotations that an adoption made ours. */
   keepNotes(object: DesiredObject, signal: AbortSignal): Promise<void>;
 }
 
-/** The requests of an apply: one for each object, and a look before it for the few with fields that others take over. */
+/** The requests of an apply: one request for each object. The few objects with fields that others take over are read first. */
 export function applyRequests(deps: RequestDeps): EngineRequests {
   return new Requests(deps);
 }
@@ -63,7 +63,7 @@ class Requests implements EngineRequests {
   readonly #deps: RequestDeps;
   /** Annotations that adopted objects keep for now, by identity; see take-over.ts. */
   readonly #kept = new Map<string, Readonly<Record<string, string>>>();
-  /** What was ours of objects that were looked at before they were sent, by identity. */
+  /** Our fields of objects that were read before they were sent, by identity. */
   readonly #before = new Map<string, OwnMarks>();
 
   constructor(deps: RequestDeps) {
@@ -125,7 +125,7 @@ class Requests implements EngineRequests {
     if (live.metadata.deletionTimestamp !== undefined) return "leaving";
     if (await this.adopt(object, live, signal)) return true;
     const isOurs = belongsTo(installation, live);
-    // Whoever controls what is not ours would make it again and again.
+    // The controller of a foreign object would create it again and again.
     if (!isOurs && causes.some(isOfController)) return false;
     const patch = takeOverPatch(live, causes, fieldManager);
     if (patch !== undefined) {
@@ -170,10 +170,10 @@ class Requests implements EngineRequests {
       try {
         const options = { fieldManager, metadataOnly: true };
         const { metadata } = await client.patch(refOf(object), patch, options, signal);
-        // The patch meets the version that was read, and changes nothing but who owns what.
+        // The patch fails for any other version than the one that was read. It changes only owners of fields.
         return this.#without(object, ordered, { ...live, metadata });
       } catch (error) {
-        // Sent all the same, the apply would reset what is still ours, and take what is another's by now.
+        // Sending the object without this patch would reset fields that are still ours, and would take fields that belong to others now.
         if (!isOutdatedPatch(error) || attempt === maxAttempts) throw error;
       }
     }
@@ -185,7 +185,7 @@ class Requests implements EngineRequests {
     return withoutHandedOver(body, live, fieldManager);
   }
 
-  /** Undefined when the object has changed or gone meanwhile, so that one has to look again. */
+  /** Undefined when the object changed or went meanwhile, so that it has to be read again. */
   async #patched(
     object: DesiredObject,
     patch: readonly object[],
@@ -202,7 +202,7 @@ class Requests implements EngineRequests {
   }
 }
 
-/** By our label; without one, as upstream's operator leaves it and until it is sent for the first time, by what controls it. */
+/** Our label decides. An object of upstream's operator has no label until it is sent for the first time: there the controlling owner decides. */
 function belongsTo(
   { componentUid, owner }: RequestDeps["installation"],
   { metadata: { labels = {}, ownerReferences = [] } }: KubeObject,

@@ -12,11 +12,11 @@ import { longestAskedMs, type Refusal, refusalOf } from "./refusals.ts";
 
 /** The requests that an apply is made of. */
 export interface ApplyRequests {
-  /** Server-side apply of one object; throws what `KubeClient.apply` throws. */
+  /** Server-side apply of one object. Throws what `KubeClient.apply` throws. */
   send(object: DesiredObject, signal: AbortSignal): Promise<KubeObject>;
   /**
-   * Takes over or deletes what makes the server refuse an object with 422, so that the next try may pass; false when nothing can be done,
-   * `leaving` while something holds what is being deleted.
+   * Takes over or deletes the cause of a refusal with 422, so that the next try may pass. False when nothing can be done. `leaving` while a finalizer
+   * holds an object that is being deleted.
    */
   clear(
     object: DesiredObject,
@@ -29,13 +29,13 @@ export interface ApplyDeps {
   readonly requests: ApplyRequests;
   readonly clock: Clock;
   readonly installNamespace: string;
-  /** 0 to 1, for the jitter of what is tried again; default `Math.random`. */
+  /** 0 to 1, for the jitter of retries. Default `Math.random`. */
   readonly random?: () => number;
-  /** Told of each answer at once, before the next object is sent. */
+  /** Called with each answer at once, before the next object is sent. */
   readonly onApplied?: (object: DesiredObject, answer: KubeObject) => void;
   readonly onRefused?: (object: DesiredObject, error: ApiError) => void;
   readonly onProgress?: (progress: Progress) => void;
-  /** Where something else waits for the end of this apply, what makes no progress is parked soon. Absent: nothing does. */
+  /** Whether another component waits for the end of this apply. Objects without progress are then parked soon. Absent: none waits. */
   readonly pendingChanges?: Pick<PendingChanges, "dropSettled" | "hasOthersThan">;
 }
 
@@ -47,11 +47,10 @@ export interface Applied {
 }
 
 /**
- * Sends objects as one stream: always the first one whose gates are open, up to 64 at a time. What fails for now comes back after a
- * while without holding a place; when nothing has been accepted for two minutes, or for a second while something else waits, it is parked. An object that fails holds only those that
- * wait for its answer, and only until it is given up.
- *
- * Throws when the connection fails, `ClusterBusy` when the namespace goes away, and the reason of the signal; no request is left running then.
+ * Sends objects as one stream, up to 64 at a time: always the first object whose gates are open. An object that fails for now comes back after a
+ * while and occupies no place until then. It is parked when nothing has been accepted for two minutes, or for a second while another component waits.
+ * A failed object blocks only the objects that wait for its answer, and only until it is given up. Throws when the connection fails, `ClusterBusy`
+ * when the namespace goes away, and the reason of the signal. No request is left running then.
  */
 export function apply(
   objects: readonly Gated[],
@@ -61,19 +60,19 @@ export function apply(
   return new ApplyRun(objects, deps, signal).finished();
 }
 
-/** Of an object whose write has no answer yet: such as while a webhook of the cluster is waited for. */
+/** For an object whose write has no answer yet, for example because a webhook of the cluster is slow. */
 const unansweredMessage = "Waiting for the answer of the API server";
 
-/** Of an object that is being deleted: a write to it is accepted and lost. */
+/** For an object that is being deleted. The server would accept a write to it and lose it. */
 export const leavingMessage = "Waiting for its deletion";
 
-// The connection has the same limit and lowers its own when the server answers 429.
+// The connection has this limit, too, and lowers its own when the server answers 429.
 const maxInFlight = 64;
 const patienceMs = 120_000;
 const shortPatienceMs = 1_000;
-// What takes longer is told of.
+// Longer waits are reported.
 const usualAnswerMs = 5_000;
-// Others' fields are taken over first; what still does not pass may be replaced.
+// First the fields of other writers are taken over. If the object is still refused, it may be replaced.
 const mostClearings = 3;
 const backoff = { firstMs: 50, longestMs: 400 };
 const longestPaceMs = 10_000;
@@ -86,15 +85,15 @@ class ApplyRun {
   #waiting: readonly Gated[];
   /** Identities that gates wait for. */
   readonly #open: Set<string>;
-  /** Identities of what was given up. */
+  /** Identities of the objects that were given up. */
   readonly #given = new Set<string>();
   readonly #running = new Set<Promise<void>>();
   #inFlight = 0;
   readonly #attempts = new Map<string, number>();
-  /** What keeps an object, by identity. */
+  /** The obstacle of each object, by identity. */
   readonly #hindered = new Map<string, string>();
   readonly #cleared = new Map<string, number>();
-  /** What the server last found wrong with an object, by identity. */
+  /** The last refusal of each object by the server, by identity. */
   readonly #causes = new Map<string, readonly StatusCause[]>();
   readonly #result: { applied: ObjectKey[]; parked: Trouble[]; failed: Trouble[] };
   readonly #began: number;
@@ -210,12 +209,12 @@ class ApplyRun {
     const { id } = gated.object;
     const attempts = (this.#attempts.get(id) ?? 0) + 1;
     this.#attempts.set(id, attempts);
-    // How soon a new kind is served depends on the server's pace, which the time of this run so far tells.
+    // The pace of the server decides how soon it serves a new kind. The duration of this run so far shows that pace.
     const { clock, random = Math.random } = this.#deps;
     const paceMs = gated.isOfNewKind ? Math.min(longestPaceMs, (clock.now() - this.#began) / 2) : 0;
     const retryAfterMs = refusal.kind === "temporary" ? refusal.retryAfterMs : undefined;
     const requestedMs = Math.min(longestAskedMs, retryAfterMs ?? 0);
-    // What was refused at the same moment does not come back at the same moment. Spec: security.md C11, C12.
+    // Objects that were refused together must not come back together. Spec: security.md C11, C12.
     const jitter = 1 + random() / 4;
     const waitMs = Math.max(requestedMs, backoffMs(backoff, attempts), paceMs);
     const isOver = await this.#pause(waitMs * jitter);

@@ -5,7 +5,7 @@ import { componentUidLabel } from "../../installation/anchor.ts";
 import type { Target } from "../target/target.ts";
 import type { Anchor } from "./anchor/anchor.ts";
 
-/** What makes an object ours, by our label or all the same without it. */
+/** The facts that decide whether an object is ours, with our label or without it. */
 export interface Belonging {
   /** Value of our label. */
   readonly componentUid: string;
@@ -17,7 +17,7 @@ export interface Belonging {
   readonly namespace: string;
 }
 
-/** What marks the objects of one installation. */
+/** The marks of the objects of one installation. */
 export function belongingOf(
   { owner }: Anchor,
   {
@@ -37,9 +37,9 @@ export function belongingOf(
 const nameLabel = "app.kubernetes.io/name";
 
 /**
- * Whether an object of the inventory is ours, so that it may be deleted by name: it carries our label, also where no watch has told of it yet; or it lost
- * that and our anchor owns it, or, where it cannot have that owner, it carries our component's name and fields that we applied. The label of another
- * component makes it that one's.
+ * Whether an object of the inventory is ours, so that it may be deleted by its name. It is ours when it carries our label, even if no watch shows it
+ * yet. Without any label it is ours when our anchor owns it, or, where the anchor cannot own it, when it carries our component's name and fields that
+ * we applied. With the label of another component it belongs to that component.
  */
 export function isOurs(object: KubeObject, belonging: Belonging): boolean {
   const { labels = {}, ownerReferences = [], managedFields = [], namespace } = object.metadata;

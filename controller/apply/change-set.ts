@@ -2,7 +2,7 @@ import { byText } from "../../api/fields.ts";
 import { identityOf, type ObjectKey } from "../../api/kubernetes.ts";
 import type { Conflict } from "./filters/conflicts.ts";
 
-/** One object that did not get where it should be. `message` is short, scrubbed and stable. */
+/** An object that is not as desired, and why. `message` is short, scrubbed and stable. */
 export interface Trouble {
   readonly key: ObjectKey;
   readonly message: string;
@@ -10,11 +10,11 @@ export interface Trouble {
   readonly askedMs?: number;
 }
 
-/** What an apply did; every object of the plan is in exactly one of `applied`, `parked` and `failed`, the troubles sorted. */
+/** The results of an apply. Every object of the plan is in exactly one of `applied`, `parked` and `failed`. The lists of troubles are sorted. */
 export interface ChangeSet {
   /** Objects that were sent and accepted. */
   readonly applied: readonly ObjectKey[];
-  /** Those of `applied` that somebody had deleted or changed since they were sent, and namespaces that somebody had changed. */
+  /** The objects of `applied` that another writer had deleted or changed since they were sent, and the namespaces that another writer had changed. */
   readonly repaired: readonly ObjectKey[];
   /** Objects that needed no request. */
   readonly unchanged: number;
@@ -24,17 +24,17 @@ export interface ChangeSet {
   readonly failed: readonly Trouble[];
   /** Obsolete objects that were deleted; empty when anything failed. */
   readonly pruned: readonly ObjectKey[];
-  /** Obsolete objects whose deletion goes on, or is refused for now, each with what holds it as far as that is known. */
+  /** Obsolete objects that are being deleted, or whose deletion is refused for now. The message names the obstacle when it is known. */
   readonly lingering: readonly Trouble[];
-  /** Objects that somebody else changes or deletes again and again. */
+  /** Objects that another writer changes or deletes again and again. */
   readonly conflicts: readonly Conflict[];
 }
 
-/** What an adoption left undone. */
+/** The objects that an adoption could not take over. */
 export interface Unadopted {
   /** How many objects the cluster did not let us take over for now. */
   readonly count: number;
-  /** The obsolete ones among them, as `apply` sorts what is refused: nobody else will try again. */
+  /** The obsolete objects among them, in the lists of `apply`. No other step tries them again. */
   readonly parked: readonly Trouble[];
   readonly failed: readonly Trouble[];
   /** Whether these troubles make it necessary to go through the adoption once more. */
@@ -46,7 +46,7 @@ export interface Progress {
   /** Objects that are as they should be. */
   readonly done: number;
   readonly total: number;
-  /** Objects that something on the cluster holds up for now, by what that is; the most frequent first. */
+  /** The obstacles on the cluster, each with the number of objects that wait for it now. The most frequent obstacle comes first. */
   readonly waiting: readonly Waiting[];
   /** Objects that were refused for good. */
   readonly failed: number;
@@ -58,7 +58,7 @@ export interface Waiting {
   readonly count: number;
 }
 
-/** Adds up what objects wait for: one entry a message, the most frequent first, then by name. */
+/** Counts the objects by obstacle: one entry a message, the most frequent first, then by message. */
 export function waitingFor(entries: Iterable<Waiting>): readonly Waiting[] {
   const counts = new Map<string, number>();
   for (const { message, count } of entries) counts.set(message, (counts.get(message) ?? 0) + count);

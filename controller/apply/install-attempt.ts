@@ -22,7 +22,7 @@ export interface InstallRequest {
   readonly rendered: Rendered;
   readonly target: Target;
   readonly observation: Observation;
-  /** Of this component on this target; a new one costs two reads and the lists of the watches. */
+  /** The memory of this component on this target. A new memory costs two reads and the lists of the watches. */
   readonly memory: InstallationMemory;
   /** Nothing was ever installed for the component, as far as the hub knows; saves a round trip. Default false. */
   readonly isNew?: boolean;
@@ -45,11 +45,11 @@ export interface AnchorGate {
 export interface InstallDeps {
   readonly log: Log;
   readonly clock: Clock;
-  /** One for all components. */
+  /** Shared by all components. */
   readonly preparations: Preparations;
   /** Nothing is written before it resolves; its rejection is thrown. Absent: the target suits. */
   readonly suited?: Promise<unknown>;
-  /** The anchor of a new component, from who looked already; see neighbours.ts. Absent: it is read. */
+  /** The anchor of a new component, which the search for neighbours has read; see neighbours.ts. Absent: the anchor is read. */
   readonly seen?: Promise<SeenAnchor>;
   /**
    * Called while the anchor is being created. Throws FleetError when another installation created its anchor earlier, and the error of the creation. Absent: no
@@ -57,14 +57,15 @@ export interface InstallDeps {
    */
   readonly assertFirst?: (making: Promise<Anchor>, signal: AbortSignal) => Promise<void>;
   /**
-   * Asked of objects that are new to an installation, and of those that are fought over: resolves with those that another component of the hub has, by identity,
-   * each with words for whose it is, and with undefined where nobody may look. Absent: nobody else has anything.
+   * Called for objects that are new to an installation, and for objects in conflict. Resolves with the objects that another component of the hub has:
+   * identity, and a text that names the other component. Resolves with undefined when the controller has no right to look. Absent: no other component
+   * has any object.
    */
   readonly holders?: (
     question: OwnershipQuestion,
     signal: AbortSignal,
   ) => Promise<ReadonlyMap<string, string> | undefined>;
-  /** Told what the attempt knows of, and asked whether something else waits for its end. Absent: nothing does. */
+  /** Gets the changes that the attempt takes in. Knows whether another component waits for the end of the attempt. Absent: none waits. */
   readonly pendingChanges?: Pick<PendingChanges, "dropPlanned" | "dropSettled" | "hasOthersThan">;
   /** Called at once for each object that is done. */
   readonly onProgress?: (progress: Progress) => void;
@@ -72,7 +73,7 @@ export interface InstallDeps {
   readonly onUnblocked?: (unblocked: Unblocked) => void;
   /** Absent: anchors are not protected. */
   readonly gate?: AnchorGate | undefined;
-  /** Called with the number of objects that were upstream's before; not when an adoption that was begun found none left. */
+  /** Called with the number of objects that upstream's operator had. Not called when an adoption goes on and finds no more objects. */
   readonly onAdopted?: (count: number) => void;
   /** The anchor of an installation that was there is gone. */
   readonly onAnchorLost?: () => void;
@@ -96,7 +97,7 @@ export interface Sending extends InstallAttempt {
   /** Nothing was ever accepted under the anchor, so that `first` is about everything. */
   readonly isNewcomer: boolean;
   readonly requests: EngineRequests;
-  /** Of an adoption: what it left undone. */
+  /** The unfinished part of an adoption. */
   readonly unadopted?: Unadopted;
 }
 

@@ -40,11 +40,11 @@ import { noteWrong, observeAndPlan, observeObjects, watchAll } from "./observe-o
 import { sendObjects, type SendResults, unwatchedKinds } from "./send-objects.ts";
 
 /**
- * Brings the target to what was rendered, in five steps: observe, plan, record the intent, send, record the result. Sends nothing when
+ * Makes the target equal to the rendered objects, in five steps: observe, plan, record the intent, send, record the result. Sends nothing when
  * nothing differs. Can be stopped at any point and begun again.
  *
  * Throws FleetError `AnchorConflict` (nothing was touched), `ClusterBusy`, `ManifestInvalid`, the error of the connection, or ApiError when the
- * server refuses the anchor or a namespace that is missing.
+ * server refuses the anchor or a missing namespace.
  */
 export async function install(
   request: InstallRequest,
@@ -58,7 +58,7 @@ export async function install(
   const whole = keeping({ ...request, desired, deps });
   request.memory.desired = whole.desired;
   if (await isIntact(whole, signal)) return nothingSent(desired, whole);
-  // At once: the report also says that the cluster is resolved.
+  // Reported at once: the report also says that the cluster is resolved.
   deps.onProgress?.({ done: 0, total: desired.objects.length, waiting: [], failed: 0 });
 
   const facts = await observe(whole, signal);
@@ -75,7 +75,7 @@ export async function install(
   }
 }
 
-/** The attempt for an installation that keeps what it has, as far as its inventory is known. */
+/** The attempt of an installation that keeps the objects of its inventory, as far as the inventory is known. */
 function keeping(attempt: InstallAttempt): InstallAttempt {
   const { isHeld = false, desired, memory } = attempt;
   return isHeld && desired.kept === undefined
@@ -83,7 +83,7 @@ function keeping(attempt: InstallAttempt): InstallAttempt {
     : attempt;
 }
 
-/** What an attempt knows of the target before it writes anything but a second owner. */
+/** The facts about the target before the first write, except that a second owner may have been created. */
 interface Facts extends Ground {
   /** The attempt without the objects of other components. */
   readonly attempt: InstallAttempt;
@@ -91,7 +91,7 @@ interface Facts extends Ground {
   readonly left: readonly Trouble[];
   /** There is no anchor, but there was one. */
   readonly isAnchorLost: boolean;
-  /** In an adoption: what upstream's operator installed. Else what the cluster has of the installation. */
+  /** In an adoption: the objects of upstream's operator. Otherwise: the objects of the installation on the cluster. */
   readonly live: { readonly upstream: readonly KubeObject[] } | { readonly objects: ObjectFacts };
 }
 
@@ -111,7 +111,7 @@ async function observe(asked: InstallAttempt, signal: AbortSignal): Promise<Fact
 }
 
 type Plan =
-  /** To take over what upstream's operator installed; objects are planned after that. */
+  /** Take over the objects of upstream's operator first. The objects are planned after that. */
   | { readonly kind: "adopt"; readonly upstream: readonly KubeObject[] }
   | {
       readonly kind: "apply";
@@ -126,18 +126,18 @@ function makePlan({ attempt: { desired }, live }: Facts): Plan {
   return { kind: "apply", objects: planInstall(desired.objects, live.objects), held };
 }
 
-/** An anchor whose inventory names everything that is about to be sent or deleted. */
+/** An anchor whose inventory names every object that will be sent or deleted. */
 interface Intent extends FirstAnswer {
   readonly anchor: Anchor;
-  /** What was done to namespaces and anchor. */
+  /** The results for namespaces and anchor. */
   readonly ground: GroundResults;
   /** Obsolete objects that only a damaged or lost inventory named. */
   readonly forgotten: readonly InventoryEntry[];
 }
 
 /**
- * Step 3. Writes the inventory, with hashes cleared, before the first object is sent: a crash orphans nothing, and nothing that was sent counts as
- * accepted before its answer. Repairs the namespaces first, because the anchor is in one of them.
+ * Step 3. Writes the inventory, with hashes cleared, before the first object is sent. So a crash orphans nothing, and no object counts as accepted
+ * before its answer. Repairs the namespaces first, because the anchor is in one of them.
  */
 async function recordIntent(plan: Plan, facts: Facts, signal: AbortSignal): Promise<Intent> {
   const { attempt, namespaces, anchor: before } = facts;
@@ -170,7 +170,7 @@ interface Recorded {
   readonly intent: Intent;
 }
 
-/** Step 4. Sends, repairs and deletes objects; in an adoption takes those of upstream's operator over first. */
+/** Step 4. Sends, repairs and deletes objects. An adoption takes over the objects of upstream's operator first. */
 async function send(
   plan: Plan,
   { facts, intent }: Recorded,
@@ -191,7 +191,7 @@ async function send(
   return sendObjects(objects, sending, signal);
 }
 
-/** Step 5. Writes the inventory as the answers left it, and tells what was done. */
+/** Step 5. Writes the inventory with the answers, and returns the results. */
 async function recordResult(
   results: SendResults,
   { facts, intent }: Recorded,
@@ -229,7 +229,7 @@ async function recordResult(
   };
 }
 
-/** The set as the target serves it. What is wrong with the target itself is thrown first. */
+/** The set as the target serves it. An error of the target itself is thrown first. */
 async function locate(
   prepared: Desired,
   { target, memory, deps }: InstallRequest & Pick<InstallAttempt, "deps">,

@@ -17,14 +17,14 @@ import { InventoryKinds } from "./inventory-kinds.ts";
 import { Blockades } from "./unblock.ts";
 import { WebhookNames } from "./webhook-names.ts";
 
-/** A step that follows the loss of an anchor, and that is not repeated before there is another one. */
+/** A step after the loss of an anchor. It is done once for each lost anchor. */
 export type LossStep = "told" | "droppedWebhooks";
 
-/** What is known of the anchor of an installation. `lossSteps` are those since the last anchor that was read. */
+/** The state of the anchor of an installation. `lossSteps`: the steps done since the last anchor was read. */
 export type InstallState =
   /** No anchor was read or written, or ours was withdrawn with nothing under it. */
   | { readonly kind: "none"; readonly lossSteps: ReadonlySet<LossStep> }
-  /** The anchor is gone, and no other one was written since. */
+  /** The anchor is gone, and no new one was written since. */
   | { readonly kind: "lost"; readonly lossSteps: ReadonlySet<LossStep> }
   | {
       readonly kind: "anchored";
@@ -32,7 +32,7 @@ export type InstallState =
       readonly uid: string;
       /** This process saw or wrote it with all its marks. */
       readonly wasMarked: boolean;
-      /** Of the text of the inventory, which is long; empty without one. */
+      /** Hash of the text of the inventory, because the text is long. Empty without an inventory. */
       readonly digest: string;
       readonly inventory: KnownInventory | undefined;
     };
@@ -43,8 +43,8 @@ interface KnownInventory extends Pick<Inventory, "version" | "complete"> {
 }
 
 /**
- * What this process knows of one installation beyond the inventory on its cluster: the answers since that was written. Saves the requests of
- * an attempt that has nothing to do. Dropped when the cluster of the component changes.
+ * The knowledge of this process about one installation beyond the inventory on its cluster: the answers since the inventory was written. It saves the
+ * requests of an attempt that has nothing to do. It is dropped when the cluster of the component changes.
  */
 export class InstallationMemory {
   readonly conflicts = new Conflicts();
@@ -72,7 +72,7 @@ export class InstallationMemory {
     return this.#state;
   }
 
-  /** Installs send again what seems to be right, each object until it is accepted; an install in which everything was accepted resets it. */
+  /** Installs send objects again that look right, each object until it is accepted. An install in which every object was accepted resets this. */
   get isAuditDue(): boolean {
     return this.#audited !== undefined;
   }
@@ -81,7 +81,7 @@ export class InstallationMemory {
     this.#audited = isDue ? new Set() : undefined;
   }
 
-  /** Goes on from the conflicts that the status tells of; empty: none. Only the first call counts. */
+  /** Continues the conflicts in the status; empty: none. Only the first call counts. */
   resume(toldConflicts: string, now: number): void {
     for (const conflicts of [this.conflicts, this.groundConflicts])
       conflicts.begin(toldConflicts, now);
@@ -103,7 +103,7 @@ export class InstallationMemory {
     return known && { ...known, entries: [...known.entries.values()] };
   }
 
-  /** Takes in the anchor that was read. Newer answers stay as long as the inventory in it is the same. */
+  /** Takes in the anchor that was read. Newer answers stay as long as the inventory in the anchor did not change. */
   recall(anchor: Anchor | undefined): void {
     const before = this.#state;
     const lossSteps = new Set<LossStep>();
@@ -142,12 +142,12 @@ export class InstallationMemory {
     if (mayBeGone(entry)) this.jobs.saw(id);
   }
 
-  /** What was last accepted of an object; undefined when that is not known. */
+  /** The state of an object that was accepted last. Undefined when it is not known. */
   entryOf(id: string): InventoryEntry | undefined {
     return this.#inventory?.entries.get(id);
   }
 
-  /** The inventory of a set with what is known of each object, but no hash of what is to be replaced: see inventory.ts. */
+  /** The inventory of a set with the known state of each object. Objects that will be replaced have no hash: see inventory.ts. */
   inventoryOf({ objects, version, kept = [] }: Desired, complete: boolean): Inventory {
     const entries = objects.map(({ id, key, hash, sentHash }) => {
       const known = this.entryOf(id) ?? { ...key, hash: "" };
@@ -156,7 +156,7 @@ export class InstallationMemory {
     return { version, complete, entries: [...entries, ...kept] };
   }
 
-  /** Whether the anchor says exactly this. */
+  /** Whether the anchor has exactly this inventory. */
   isStored(inventory: Inventory): boolean {
     return (
       this.#state.kind === "anchored" && this.#state.digest === digestOf(encodeInventory(inventory))

@@ -8,20 +8,18 @@ import { kindIdOf, kindKeyOf } from "../../installation/kinds.ts";
 import { obsoleteEntries } from "../../installation/plan.ts";
 import { servedKinds } from "./served-kinds.ts";
 
-/** Where objects of a kind are found; `absent`: nowhere, the cluster does not serve it. `unknown`: nobody said. */
+/** Where the objects of a kind are found. `absent`: the cluster does not serve the kind. `unknown`: discovery did not list the kind. */
 export type Whereabouts = ResourceType | "absent" | "unknown";
 
-/**
- * Kinds whose plural and scope only the cluster knows: desired custom kinds without their CRD, and kinds of obsolete objects in the inventory.
- */
+/** Kinds whose plural and scope only the cluster knows: desired custom kinds without their CRD, and kinds of obsolete objects in the inventory. */
 export class InventoryKinds {
   readonly #served = new Map<string, ResourceType>();
   #absent: ReadonlySet<string> = new Set();
   #located: { readonly desired: Desired; readonly result: Desired } | undefined;
 
   /**
-   * A set with its objects where the cluster serves their kinds. Asks for the guessed kinds that are not known yet, with one request a group version; what is
-   * not served, or what nobody answers for, stays where it was guessed to be.
+   * The desired set with its objects where the cluster serves their kinds. Asks for the guessed kinds that are not known yet, with one request a
+   * group version. A kind that is not served, or whose API does not answer, keeps its guessed resource.
    */
   async locate(
     desired: Desired,
@@ -36,12 +34,12 @@ export class InventoryKinds {
     return this.#located.result;
   }
 
-  /** The cluster does not serve a kind where it is said to be. */
+  /** The cluster does not serve a kind at its known resource any more. */
   forget(key: Pick<ObjectKey, "apiVersion" | "kind">): void {
     if (this.#served.delete(kindKeyOf(key))) this.#located = undefined;
   }
 
-  /** Asks for what is not known yet, with one request a group version; none where all kinds are built in or desired. */
+  /** Asks for the kinds that are not known yet, with one request a group version. Sends no request when all kinds are built in or desired. */
   async lookUp(
     { desired, inventory }: { readonly desired: Desired; readonly inventory: Inventory },
     client: Pick<KubeClient, "request">,
@@ -57,7 +55,7 @@ export class InventoryKinds {
     this.#absent = await this.#ask(open, client, signal);
   }
 
-  /** Learns where kinds are served. Returns those that somebody answered for, by `kindKeyOf`. */
+  /** Looks up where kinds are served. Returns the kinds whose API answered, by `kindKeyOf`. */
   async #ask(
     keys: readonly (ObjectKey & Partial<Pick<InventoryEntry, "fingerprint">>)[],
     client: Pick<KubeClient, "request">,
@@ -73,7 +71,7 @@ export class InventoryKinds {
           if (served.size > 0) this.#located = undefined;
           for (const key of ofVersion) answered.add(kindKeyOf(key));
         } catch (error) {
-          // One API without an answer holds neither what is desired nor what else is obsolete.
+          // An API without an answer must not stop the desired objects, nor the other obsolete ones.
           if (!(error instanceof ApiError)) throw error;
         }
       }),
@@ -81,7 +79,7 @@ export class InventoryKinds {
     return answered;
   }
 
-  /** Of something desired, or of something that was looked up. */
+  /** The resource of a desired kind, or of a kind that was looked up. */
   of(key: Pick<ObjectKey, "apiVersion" | "kind">, { objects }: Desired): Whereabouts {
     const id = kindIdOf(key);
     const wanted = objects.find((object) => kindIdOf(object.key) === id)?.resource;

@@ -41,7 +41,7 @@ const nothingKnown: ObjectFacts = {
   held: new Set(),
 };
 
-/** Finds out what the cluster has of an installation: waits for the first list of each kind, and asks about Jobs that are not to be seen. */
+/** Reads the state of an installation on its cluster: waits for the first list of each kind, and asks about Jobs that no watch shows. */
 export async function observeObjects(
   attempt: InstallAttempt,
   signal: AbortSignal,
@@ -117,7 +117,7 @@ function guardedObjects(owner: AnchorOwner, { namespaces }: Desired): readonly O
   ];
 }
 
-/** Each kind of an installation once: the desired ones, and those that only the inventory names and the cluster is known to serve. */
+/** Each kind of an installation once: the kinds of the desired objects, and the kinds that only the inventory names and that the cluster serves. */
 export function watchedKinds(
   desired: Desired,
   inventory: Inventory,
@@ -170,8 +170,8 @@ export async function firstLists(
 }
 
 /**
- * Identities of Jobs that were accepted and have to be sent again: those that lost their label but are still on the cluster, so that an apply
- * gives it back and runs nothing; and those that were deleted before they had finished.
+ * Identities of Jobs that were accepted and have to be sent again. Either they lost their label but are still on the cluster: an apply restores the
+ * label and runs nothing. Or they were deleted before they had finished.
  */
 async function findLostJobs(
   known: Known,

@@ -20,7 +20,8 @@ interface ObsoleteEntries {
 
 /**
  * Prunes obsolete objects once all desired objects were accepted. Objects that patches of the component delete stay in the inventory until all
- * workloads are available, so that a restart of the controller forgets none. They are deleted one after the other, in the reverse order of the patches. Spec: parity.md 1.
+ * workloads are available, so that a restart of the controller forgets none. They are deleted one after the other, in the reverse order of the
+ * patches. Spec: parity.md 1.
  */
 export async function pruneAll(
   { entries, isAccepted }: ObsoleteEntries,
@@ -76,8 +77,8 @@ interface Obsolete {
 const nothing: Pruned = { pruned: [], failed: [], lingering: [] };
 
 /**
- * Prunes what is obsolete when that is due, and tells what has to stay in the inventory. What no inventory names is never put there: it may turn out to be
- * another's, and the watches tell of it again.
+ * Prunes obsolete objects when that is due. Returns the entries that have to stay in the inventory. Objects that no inventory names are never added
+ * to it: they may belong to another component, and the watches show them again.
  */
 async function pruneObsolete(
   { entries, isDue }: Obsolete,
@@ -92,7 +93,7 @@ async function pruneObsolete(
   const ids = new Set(entries.map(identityOf));
   const theirs = await heldByOthers(strays, work, signal).catch(unlessAnswered);
   const before = new Map([...observation.objects()].filter(([id]) => ids.has(id)));
-  // What was applied must not be forgotten for a question about something else.
+  // A failed search for other objects must not lose the results of the apply.
   const own = theirs instanceof ApiError ? named : entries.filter(isNotAmong(theirs));
   const waiting = theirs instanceof ApiError ? found.map((entry) => unasked(entry, theirs)) : [];
   const pruned = await prune(own, { ...pruneDepsOf(work), strays }, signal);

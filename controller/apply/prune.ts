@@ -15,9 +15,9 @@ export interface PruneDeps {
   readonly client: Pick<KubeClient, "get" | "remove">;
   readonly resourceOf: (object: Pick<ObjectKey, "apiVersion" | "kind">) => Whereabouts;
   readonly observed: ReadonlyMap<string, ObservedObject>;
-  /** Identities of what no inventory names: each is looked at before it is deleted. */
+  /** Identities of objects that no inventory names. Each of them is read before it is deleted. */
   readonly strays: ReadonlySet<string>;
-  /** What makes an object ours that no watch shows. */
+  /** Decides whether an object that no watch shows is ours. */
   readonly belonging: Belonging;
 }
 
@@ -28,7 +28,7 @@ export interface Pruned {
   readonly lingering: readonly Trouble[];
 }
 
-/** What became of one object. */
+/** The result for one object. */
 type Fate = "pruned" | "failed" | "lingering";
 
 interface Result extends Trouble {
@@ -36,8 +36,9 @@ interface Result extends Trouble {
 }
 
 /**
- * Deletes obsolete objects, and only those that are ours: what somebody else has made of a name since is left alone. Webhook
- * configurations go first: whoever answered for them goes next, and without an answer they refuse what they cover. Spec: engine-facts.md 9.
+ * Deletes obsolete objects, if they are ours. An object that another writer created under the name of an obsolete one stays.
+ *
+ * Webhook configurations are deleted first. A webhook whose Service is deleted would refuse requests. Spec: engine-facts.md 9.
  */
 export async function prune(
   obsolete: readonly InventoryEntry[],
@@ -73,7 +74,7 @@ async function pruneEntry(
   const record = deps.observed.get(identityOf(entry));
   const key = record?.key ?? keyWithout(entry);
   const place = deps.resourceOf(key);
-  // Without its kind nothing of it is left.
+  // Without its kind the object is gone.
   if (place === "absent") return undefined;
   if (place === "unknown") return { key, fate: "failed", message: unknownMessage };
   const ref = objectRefOf(key, place);
@@ -108,7 +109,7 @@ async function foundAt(
   return record === undefined ? unwatched(ref, deps, signal) : seenOf(record);
 }
 
-// A watch tells of each write to a status, and one that lags would keep an object from being deleted.
+// Without a resourceVersion: a watch that is late by one write to a status must not stop the deletion.
 function seenOf({ uid, deleting, finalizers = [] }: ObservedObject): Found {
   return { uid, deleting, finalizers };
 }
@@ -121,7 +122,7 @@ interface ToDelete {
 
 const maxAttempts = 5;
 
-/** Deletes what was found. Where that is something else by now, looks again whether it is ours. */
+/** Deletes an object. When the object changed meanwhile, reads it again and checks that it is still ours. */
 async function deleteFound(
   { ref, key, found: first }: ToDelete,
   deps: PruneDeps,
@@ -150,7 +151,7 @@ function isOutdated(error: unknown): boolean {
   return error instanceof ApiError && error.status === 409 && obstacleIn(error) === undefined;
 }
 
-/** What is ours by its label only: somebody has put it where an object of ours was, or no inventory names it. */
+/** Reads an object that may be ours by its label only: no inventory names it, or another writer created it under the name of an object of ours. */
 async function unclaimed(
   ref: ObjectRef,
   { client, belonging }: PruneDeps,
@@ -177,7 +178,7 @@ interface Asked {
 }
 
 function refused(error: ApiError, { isKnown, ...asked }: Asked): Result | undefined {
-  // Never accepted, not to be seen, and nobody may look: there is nothing of it.
+  // The object was never accepted and no watch shows it, and the controller may not read it: it does not exist.
   if (error.status === 403 && !isKnown) return undefined;
   const obstacle = obstacleIn(error);
   const right = missingRightIn(error.message);
@@ -189,7 +190,7 @@ function refused(error: ApiError, { isKnown, ...asked }: Asked): Result | undefi
   return { ...trouble, message, fate: isForGood ? "failed" : "lingering" };
 }
 
-/** What no watch shows may have lost the label by which it is watched, or the watch has not told of it yet. */
+/** Reads an object that no watch shows: it may have lost the label by which it is watched, or its event is still to come. */
 async function unwatched(
   ref: ObjectRef,
   { client, belonging }: PruneDeps,
@@ -210,7 +211,7 @@ function lingering(key: ObjectKey, finalizers: readonly string[] = []): Result {
   return { key, fate: "lingering", message: `Obsolete and being deleted${holders}` };
 }
 
-/** Of an entry what names its object. */
+/** The key of the object of an inventory entry. */
 export function keyWithout({ apiVersion, kind, namespace, name }: InventoryEntry): ObjectKey {
   return { apiVersion, kind, name, ...(namespace === undefined ? {} : { namespace }) };
 }

@@ -11,18 +11,18 @@ import { groupOf, type ObjectKey } from "../../api/kubernetes.ts";
 import { silentWebhookIn } from "../../api/refusal-texts.ts";
 import type { Trouble } from "./change-set.ts";
 
-/** What the server was asked to take. */
+/** The object and the way in which it was sent. */
 export interface Attempted {
   readonly key: ObjectKey;
   /** See gates.ts. */
   readonly isOfNewKind: boolean;
-  /** It binds a role of the same run that was given up. */
+  /** The object binds a role that was given up in this run. */
   readonly lacksRole: boolean;
   /** Namespace of the installation, which exists when the first object is sent. */
   readonly installNamespace: string;
 }
 
-/** What to do after a refusal. Messages are short and stable and hold no text of the server's own making. */
+/** What follows a refusal. Messages are short and stable, and hold no text of the server. */
 export type Refusal =
   /** Comes right by itself soon. */
   | { readonly kind: "temporary"; readonly message: string; readonly retryAfterMs?: number }
@@ -30,14 +30,14 @@ export type Refusal =
   | { readonly kind: "parked"; readonly message: string }
   /** The server will never take this input. */
   | { readonly kind: "permanent"; readonly message: string }
-  /** Refused for what stands there: it may pass once that is taken over or deleted. */
+  /** The present object causes the refusal. A retry may pass after a takeover or a deletion of that object. */
   | { readonly kind: "invalid"; readonly message: string }
   /** The installation's namespace is going or gone: nothing else will work either. */
   | { readonly kind: "busy"; readonly message: string };
 
 const waitingForWebhook = "Waiting for webhook ";
 
-/** The webhook that a message of a refusal names as the one that does not answer; undefined for other messages. */
+/** The webhook that does not answer, from the message of a refusal. Undefined for other messages. */
 export function webhookIn(message: string): string | undefined {
   return message.startsWith(waitingForWebhook)
     ? message.slice(waitingForWebhook.length)
@@ -72,7 +72,7 @@ export function refusalOf(error: Facts, attempted: Attempted): Refusal {
   }
 }
 
-/** Whether an answer says only that a server has no time, or fails, and nothing that stands in the way. Spec: security.md C11. */
+/** Whether an answer says only that the server is overloaded or fails, and names no other obstacle. Spec: security.md C11. */
 export function isForNow(error: Facts): boolean {
   if (obstacleIn(error) !== undefined) return false;
   if (error.status === 500) return internal(error).kind === "temporary";
@@ -82,21 +82,21 @@ export function isForNow(error: Facts): boolean {
 // A server that asks for more is asked then whether it still means it. Spec: security.md C11.
 export const longestAskedMs = 60_000;
 
-/** Milliseconds for which a server that has no time, or fails, asks to be left alone, a minute at most; 0 when it does not. */
+/** How long an overloaded or failing server asks for no request, in ms, at most a minute. 0 when it does not ask. */
 export function askedMsOf({ status, retryAfterMs = 0 }: Facts): number {
   return status === 429 || status >= 500 ? Math.min(longestAskedMs, retryAfterMs) : 0;
 }
 
-/** The same as a part of what is told of an object; nothing when it does not. */
+/** The refusal as it appears in the status. Empty for a refusal that is tried again. */
 export function askedIn(error: Facts): Pick<Trouble, "askedMs"> {
   const askedMs = askedMsOf(error);
   return askedMs > 0 ? { askedMs } : {};
 }
 
-/** A refusal of something that is not tried again in the same attempt. */
+/** A refusal that is not tried again in this attempt. */
 export interface Refused {
   readonly trouble: Trouble;
-  /** Belongs to what failed, and not to what is parked. */
+  /** Counts as failed, and not as parked. */
   readonly isForGood: boolean;
 }
 
@@ -131,7 +131,7 @@ function notFound(error: Facts, attempted: Attempted): Refusal {
     return isOfNewKind ? { kind: "temporary", message } : { kind: "parked", message };
   }
   if (!/\bnamespaces "/.test(error.message)) {
-    // Who may not bind any role has to hold what the role grants, which only the role itself tells.
+    // A user without the right `bind` needs all rights of the role. Only the role itself lists them.
     return lacksRole ? { kind: "parked", message: "Waiting for its role" } : temporary(error);
   }
   const message = `Namespace ${key.namespace ?? ""} does not exist`;
@@ -162,7 +162,7 @@ function forbiddenMessage(text: string, hasCauses: boolean, key: ObjectKey): str
 }
 
 function invalid({ message, causes }: Facts, { key }: Attempted): Refusal {
-  // With what others have put into it.
+  // Includes the fields of other writers.
   if (isTooLarge(message)) return { kind: "invalid", message: `It ${tooLarge}` };
   const controller = controllerIn(causes);
   if (controller !== undefined) {
@@ -180,7 +180,7 @@ function invalid({ message, causes }: Facts, { key }: Attempted): Refusal {
   return { kind: "invalid", message: `${problem}${where}` };
 }
 
-/** Name of the owner that controls an object which can have no second one. */
+/** Name of the controlling owner of an object, which can have only one. */
 function controllerIn(causes: readonly StatusCause[]): string | undefined {
   const texts = causes.map(({ message = "" }) => message);
   const pattern =
@@ -220,22 +220,23 @@ function isPlainPath(field: string): boolean {
 const refusal =
   /immutable|cannot change roleRef|may not change once set|updates to statefulset spec/i;
 
-/** Whether a server refused to change what cannot be changed in place, as opposed to a value that is wrong. */
+/** Whether a server refused a change of an immutable field. False for an invalid value. */
 function isImmutable({ kind }: ObjectKey, causes: readonly StatusCause[]): boolean {
   return causes.some(
     ({ field, message = "" }) =>
       refusal.test(message) ||
-      // Its message begins with the whole template and may be cut before it says so.
+      // The message begins with the whole template, and may be cut before the reason.
       (kind === "Job" && field === "spec.template"),
   );
 }
 
 /**
- * Kinds of which an object may be deleted to be made anew when the server refuses to change it. All of such an object is in its manifest
- * or made again by the cluster, and nothing that runs stops: a Job is to run again for its new content anyway, a binding is
- * back at once. Not among them: Deployments, StatefulSets and DaemonSets (their pods would stop), Services (their addresses are others'),
- * ConfigMaps and Secrets (they may hold what others put there), and what takes other objects along: CustomResourceDefinitions,
- * Namespaces, PersistentVolumeClaims, custom resources.
+ * Kinds whose objects may be deleted and created again when the server refuses a change. The manifest or the cluster restores everything in such an
+ * object, and nothing that runs stops: a Job has to run again for its new content anyway, and a binding is back at once.
+ *
+ * Not in the list: Deployments, StatefulSets and DaemonSets (their pods would stop), Services (other programs use their addresses), ConfigMaps and
+ * Secrets (other writers may have put data there), and kinds whose deletion deletes other objects: CustomResourceDefinitions, Namespaces,
+ * PersistentVolumeClaims, custom resources.
  */
 const replaceableKinds = new Set([
   "batch/Job",

@@ -26,14 +26,14 @@ import { keyWithout, type Pruned } from "./prune.ts";
 import { unlessRefused } from "./refusals.ts";
 import { unblock } from "./unblock.ts";
 
-/** What was sent, and what became of it. */
+/** The objects that were sent, and the results. */
 export interface SendResults {
   /** The attempt without the objects that turned out to be another component's. */
   readonly sending: Sending;
   /** The plan without them. */
   readonly plan: ApplyPlan;
   readonly sent: Applied;
-  /** Those of the sent objects that somebody had changed or deleted. */
+  /** The sent objects that another writer had changed or deleted. */
   readonly repaired: readonly ObjectKey[];
   readonly parked: readonly Trouble[];
   readonly refused: readonly Trouble[];
@@ -43,8 +43,8 @@ export interface SendResults {
 }
 
 /**
- * Sends what differs, and prunes what is obsolete when all of it was accepted. Throws FleetError `ClusterBusy` as soon as the watch shows
- * that the anchor is gone.
+ * Sends the objects that differ. Prunes the obsolete objects when all sent objects were accepted. Throws FleetError `ClusterBusy` as soon as the
+ * watch shows that the anchor is gone.
  */
 export async function sendObjects(
   whole: ApplyPlan,
@@ -78,7 +78,7 @@ export async function sendObjects(
 
 type Told = Pick<SendResults, "parked" | "refused" | "pruned">;
 
-/** The same, with the configurations of the webhooks that hold objects up. */
+/** The results with the names of the webhook configurations that hold objects up. */
 async function withConfigurations(
   { parked, refused, pruned }: Told,
   { target, memory }: Sending,
@@ -160,7 +160,7 @@ async function announceRepairs(
 ): Promise<readonly DesiredObject[]> {
   const now = deps.clock.now();
   const inConflict = driftedOf(plan).filter(({ key }) => memory.conflicts.repairing(key, now));
-  // Also for an object that is not seen any more: somebody may have made one without our label.
+  // The question also covers an object that the watches do not show any more: it may exist without our label.
   const unnamed = await Promise.all(
     inConflict.map(async (object) => {
       const ask = () => requests.conflictingManagers(object, signal);
@@ -172,7 +172,7 @@ async function announceRepairs(
   return unnamed.flat();
 }
 
-/** A write that is refused, never sent or puts nothing right is no repair: an object that cannot be written must not look like one that is fought over. */
+/** A write that is refused, that is never sent or that corrects nothing is no repair. Otherwise an object that cannot be written would look like a conflict. */
 async function countRepairs(
   plan: ApplyPlan,
   { memory: { conflicts }, corrected }: Sending & { readonly corrected: ReadonlySet<string> },
@@ -214,7 +214,7 @@ function applyDeps(
       if (isRepaired || isCorrected) corrected.add(id);
       const { fingerprint, appliedAt } = sighting;
       observation.note([sighting]);
-      // A CRD may be another component's, too, which applies it under the same name.
+      // Another component may apply a CRD under the same name.
       if (appliedAt !== undefined && !outlives(key)) memory.appliedAt.set(id, appliedAt);
       memory.record({
         ...key,
@@ -258,7 +258,7 @@ function stillLeaving({ key }: DesiredObject): Trouble {
   return { key, message: leavingMessage };
 }
 
-/** Kinds that may not be watched, each with the first of its objects: nobody sees when they are changed or deleted. */
+/** Kinds that may not be watched, each with its first object. The controller does not notice changes and deletions of their objects. */
 export function unwatchedKinds(
   { observation }: InstallAttempt,
   { entries }: Inventory,

@@ -9,15 +9,18 @@ import { outlives } from "../../installation/desired.ts";
 import type { InventoryEntry } from "../../installation/inventory.ts";
 import { kindIdOf, kindKeyOf } from "../../installation/kinds.ts";
 
-// All are far above what a cluster serves; one that names more and more must neither be asked without end nor fill our memory. Security: T-54.
+// All limits are far above what a cluster serves. A hostile cluster with ever more kinds must not cause endless requests nor fill the memory.
+// Security: T-54.
 const maxVersions = 2_000;
 const maxKinds = 10_000;
 const longestName = 63;
 
 /**
- * Resources of the kinds of some objects, by `kindKeyOf`, without those that stay behind. Kinds that are not built in are
- * looked up in the API of the cluster, one request a group version; one that is not served has no instances and is left out, and so is one that nobody
- * answers for at present and of which nothing was ever accepted. Throws FleetError `ApplyFailed` where there would be too many to ask for.
+ * Resources of the kinds of some objects, by `kindKeyOf`, without the kinds whose objects outlive an installation. Kinds that are not built in are
+ * looked up in the API of the cluster, with one request a group version.
+ *
+ * A kind that is not served has no instances and is left out. A kind whose API does not answer at present is left out when none of its objects was
+ * ever accepted. Throws FleetError `ApplyFailed` where there would be too many requests.
  */
 export async function servedKinds(
   client: Pick<KubeClient, "request">,
@@ -54,8 +57,9 @@ export async function servedKinds(
 }
 
 /**
- * Every kind of the cluster that can be listed and deleted, without those that stay behind: once each, in the version that its group prefers if it is served in that.
- * What nobody answers for at present is left out. Throws FleetError `ApplyFailed` for a cluster that says it has more kinds than any has.
+ * Every kind of the cluster that can be listed and deleted, without the kinds whose objects outlive an installation. Each kind comes once, in the
+ * preferred version of its group if that version serves it. An API that does not answer at present is left out. Throws FleetError `ApplyFailed` for a
+ * cluster with more kinds than any real cluster has.
  */
 export async function deletableKinds(
   client: Pick<KubeClient, "request">,
@@ -77,8 +81,8 @@ export async function deletableKinds(
 }
 
 /**
- * Every kind of a group, once each, in the version that the group prefers if it is served in that: a preferred version need not have
- * all of them. None for a group that is not there. Throws FleetError `ApplyFailed` for one that says it has more than any has.
+ * Every kind of a group, once each, in the preferred version of the group if that version serves it: a preferred version may lack some kinds. Empty
+ * for a group that is not served. Throws FleetError `ApplyFailed` for a group with more kinds than any real group has.
  */
 export async function kindsOfGroup(
   client: Pick<KubeClient, "request">,
@@ -97,7 +101,7 @@ export function onceEach(kinds: readonly ResourceType[]): readonly ResourceType[
   ].toReversed();
 }
 
-/** Versions of a group as discovery tells them, the preferred one first. */
+/** Versions of a group from discovery, the preferred version first. */
 function versionsOf(group: unknown): readonly string[] {
   if (!isRecord(group)) return [];
   const { preferredVersion: preferred, versions } = group;
@@ -108,7 +112,7 @@ function versionsOf(group: unknown): readonly string[] {
 
 type LookUp = (version: string, signal: AbortSignal) => Promise<readonly ResourceType[]>;
 
-/** What is served in some versions, in their order. Asks for nothing when they are too many, and for no more when their kinds are. */
+/** The kinds of some versions, in the order of the versions. Sends no request when there are too many versions, and stops when there are too many kinds. */
 async function lookedUp(
   versions: readonly string[],
   lookUp: LookUp,

@@ -28,7 +28,7 @@ const patienceMs = 3 * 60_000;
 export class Blockades {
   readonly #blockades = new Map<string, Blockade>();
 
-  /** The webhooks that have refused for minutes and have not been cleared since; others than these ones refuse nothing now. */
+  /** The webhooks that have refused for minutes and were not cleared since. All other webhooks refuse nothing now. */
   dueAmong(webhooks: ReadonlySet<string>, now: number): readonly string[] {
     for (const webhook of this.#blockades.keys()) {
       if (!webhooks.has(webhook)) this.#blockades.delete(webhook);
@@ -118,13 +118,13 @@ async function isCleared(
     await client.patch(ref, patch, { fieldManager, metadataOnly: true }, signal);
     return true;
   } catch (error) {
-    // Written by somebody else at the same time, perhaps by its pod: seen again at the next try.
+    // Another client, perhaps a pod of the webhook, wrote the configuration at the same time. The next try reads it again.
     if (error instanceof ApiError) return false;
     throw error;
   }
 }
 
-/** Whether a webhook is there whose rules a program writes. Rules that we send are somebody's policy, and would be put back. */
+/** Whether the cluster has a webhook whose rules a program writes. Rules that we send belong to a user's policy, and our next apply would restore them. */
 function isFilledIn(manifest: Manifest, webhook: string): boolean {
   return entriesOf(manifest).some((entry) => entry["name"] === webhook && !("rules" in entry));
 }

@@ -6,16 +6,16 @@ import type { Trouble } from "./change-set.ts";
 
 const naming = /\bwebhook ([\w.-]+)(?= denies it$| does not answer$|$)/;
 
-/** Of so many webhooks the configuration is told: a cluster that lies may name any number. */
+/** The configurations of at most so many webhooks are looked up: a hostile cluster may name any number. */
 const mostNames = 4;
 const longestName = 300;
 
-/** Tells of which configuration the webhooks are that messages name. Asks the cluster once for those that are new, as long as they go on to be named. */
+/** Finds the configurations of the webhooks that messages name. Asks the cluster once for new webhooks, for as long as messages name them. */
 export class WebhookNames {
-  /** By name of the webhook; undefined: the cluster does not tell it. */
+  /** By name of the webhook. Undefined: the cluster has no such configuration, or may not be asked. */
   readonly #configurations = new Map<string, string | undefined>();
 
-  /** The troubles, each with the configuration of the webhook in its message. Where the cluster does not tell it, the messages stay as they are. */
+  /** The troubles, each with the configuration of the webhook in its message. Messages stay as they are when the cluster does not show the configuration. */
   async complete(
     troubles: readonly Trouble[],
     client: Pick<KubeClient, "list">,
@@ -27,7 +27,7 @@ export class WebhookNames {
     }
     const wanted = [...named].slice(0, mostNames).filter((one) => !this.#configurations.has(one));
     if (wanted.length > 0) {
-      // What was applied is told also when this cannot be found out.
+      // The results are reported also when this search fails.
       const found = await findWebhooks(wanted, client, signal).catch(() => undefined);
       signal.throwIfAborted();
       for (const webhook of wanted) {

@@ -21,7 +21,7 @@ interface AdoptDeps {
   readonly requests: Pick<EngineRequests, "adopt">;
 }
 
-/** Takes over what upstream's operator installed, and tells how many objects that were. */
+/** Takes over the objects of upstream's operator, and reports their number. */
 export async function adoptUpstream(
   found: readonly KubeObject[],
   { component, target, desired, requests, deps }: Sending,
@@ -37,7 +37,7 @@ export async function adoptUpstream(
   return unadopted;
 }
 
-/** Objects of upstream's that are not wanted any more; what outlives an installation stays, as when we upgrade. */
+/** Objects of upstream's operator that are not desired. Objects that outlive an installation stay, as in our own upgrades. */
 export function obsoleteAmong(
   found: readonly KubeObject[],
   { objects }: Desired,
@@ -52,9 +52,9 @@ export function entriesOf(objects: readonly KubeObject[]): readonly InventoryEnt
 }
 
 /**
- * Makes what upstream's operator wrote ours, without a change to what it says: fields that the next apply leaves out can be
- * removed by it, and what is obsolete carries our label, by which it is found and pruned. One patch an object, two when it was
- * changed in between. An object that the cluster refuses holds no other: what is wanted is taken over when it is sent.
+ * Makes the fields of upstream's operator ours without changing them. The next apply can then remove fields that it leaves out. Obsolete objects get
+ * our label, by which they are found and pruned. One patch an object, two when it changed in between. An object that the cluster refuses does not
+ * stop the others: a desired object is taken over when it is sent.
  */
 async function adopt(
   found: readonly KubeObject[],
@@ -85,7 +85,7 @@ async function adopt(
   };
 }
 
-/** All results; when there is none of one, its error, once nothing is under way any more. */
+/** All results. When a promise rejects: its error, after all others have settled. */
 async function allOf<Result>(works: readonly Promise<Result>[]): Promise<readonly Result[]> {
   await Promise.allSettled(works);
   return Promise.all(works);

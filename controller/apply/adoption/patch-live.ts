@@ -13,7 +13,10 @@ interface Patching {
 
 const maxAttempts = 5;
 
-/** Patches an object as it is now: looks again when it has changed since. An object that is gone, or was made anew, is left alone. Throws the errors of KubeClient. */
+/**
+ * Patches an object in its present state. Reads it again when it changed meanwhile. Does nothing for an object that is gone or was replaced. Throws
+ * the errors of KubeClient.
+ */
 export async function patchLive(
   found: KubeObject,
   { client, fieldManager, desired, operationsFor }: Patching,

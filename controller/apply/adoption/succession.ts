@@ -38,9 +38,10 @@ const clusterRoles = knownResource("rbac.authorization.k8s.io/v1", "ClusterRole"
 const definitions = knownResource("apiextensions.k8s.io/v1", "CustomResourceDefinition");
 
 /**
- * Makes an installation ours without a change to what its objects say: renames the field manager, so that our next apply removes what it does not send, and last puts
- * our marks on the anchor. The next install sends every object once more, for label and owner. Returns the number of objects. Can be stopped at any point
- * and begun again, because until its end the anchor is the other controller's.
+ * Makes an installation ours without a change to its objects. Renames the field manager, so that our next apply removes the fields that it does not
+ * send. Last, puts our marks on the anchor. The next install sends every object once more, for label and owner.
+ *
+ * Returns the number of objects. Can be stopped at any point and begun again, because the anchor belongs to the other controller until the end.
  */
 export async function succeed(succession: Succession, signal: AbortSignal): Promise<number> {
   const { component, target, desired, formerUid } = succession;

@@ -18,22 +18,26 @@ import { upstreamAnnotations } from "../../../installation/workload-part.ts";
 const libraryManager = "manifestival";
 const upstreamManagers: readonly (string | undefined)[] = [libraryManager, "operator"];
 
-/** Whether upstream's operator wrote fields of an object that nobody has taken over yet. */
+/** Whether upstream's operator owns fields of an object that no adoption has taken over yet. */
 export function isUpstreams({ metadata }: Pick<Manifest, "metadata">): boolean {
   return (metadata.managedFields ?? []).some(isOfUpstream);
 }
 
-/** The same, for what its apply library wrote: all that it installs. Its operator itself, which writes anchors and namespaces, has a name that others may have, too. */
+/**
+ * Whether upstream's apply library, which writes all objects of an installation, owns such fields. The operator itself writes anchors and namespaces.
+ * Other programs may have its field manager's name, too.
+ */
 export function isOfLibrary({ metadata }: Pick<Manifest, "metadata">): boolean {
   const entries = metadata.managedFields ?? [];
   return entries.some((entry) => isOfUpstream(entry) && entry.manager === libraryManager);
 }
 
 /**
- * The JSON Patch that makes everything ours that upstream's operator wrote and still stands, so that our next apply removes what it does
- * not send; undefined when there is nothing of the kind. Fields that others fill in (table A) become nobody's. The annotations of the
- * library go too, but on Deployments they become ours: dropping them raises the generation there, so that has to wait for a change that
- * does so anyhow. Spec: engine-facts.md 4.
+ * The JSON Patch that makes all remaining fields of upstream's operator ours, so that our next apply removes the fields that it does not send.
+ * Undefined when there are no such fields. Fields that others fill in (table A) then have no owner.
+ *
+ * The library's annotations are removed. On Deployments they become ours instead: their removal would raise the generation, so it waits for a change
+ * that raises it anyway. Spec: engine-facts.md 4.
  */
 export function adoptionPatch(
   live: KubeObject,
@@ -71,7 +75,7 @@ export function keptAnnotations(live: KubeObject): Readonly<Record<string, strin
   return kept.length === 0 ? undefined : Object.fromEntries(kept);
 }
 
-/** The same as far as an adoption made them ours and nobody has changed them since. */
+/** The library's annotations that an adoption made ours and that no other writer changed since. */
 export function ownNotes(
   live: KubeObject,
   manager: string,
@@ -85,9 +89,9 @@ export function ownNotes(
 }
 
 /**
- * The JSON Patch that makes ours what others wrote where the server refused our apply, because it puts our part beside theirs: the
- * number of a port, the type of a volume, the handler of a probe, where the value of a variable comes from, the owner that controls it. Undefined when nobody else wrote
- * there. Items of lists that are not ours are touched only when they are twins of ours. Spec: engine-facts.md 3.
+ * The JSON Patch that makes ours the fields because of which the server refused our apply: the number of a port, the type of a volume, the handler of
+ * a probe, the source of a variable, the controlling owner. The server would keep these values of others beside ours. Undefined when no other manager
+ * wrote there. List items that are not ours are changed only when they duplicate ours. Spec: engine-facts.md 3.
  */
 export function takeOverPatch(
   live: KubeObject,
@@ -116,8 +120,8 @@ export function takeOverPatch(
 }
 
 /**
- * The JSON Patch that makes what we once wrote otherwise than by apply part of our apply, and what `former` wrote in any way: the field manager of the controller whose
- * installation becomes ours. Undefined when there is nothing of the kind.
+ * The JSON Patch that makes part of our apply all fields that we wrote with other requests, and all fields of `former`: the field manager of the
+ * controller whose installation becomes ours. Undefined when there are no such fields.
  */
 export function ownPatch(live: KubeObject, manager: string, former = "") {
   const entries = live.metadata.managedFields ?? [];
@@ -156,11 +160,11 @@ export function releasePatch(
   ];
 }
 
-/** What a JSON Patch begins with so that it meets the object that was seen, as it was seen. */
+/** The first operations of a JSON Patch. They make it fail for any object except the one that was read. */
 export function preconditions({ metadata }: KubeObject): readonly object[] {
   return [
     { op: "test", path: "/metadata/uid", value: metadata.uid },
-    // Not a test: a version that is old by now is a conflict, after which one looks again.
+    // No `test` operation: an old version gives a conflict, and the caller reads the object again.
     { op: "replace", path: "/metadata/resourceVersion", value: metadata.resourceVersion },
   ];
 }
@@ -170,12 +174,12 @@ export function setAt(field: "labels" | "annotations", name: string, value: stri
   return { op: "add", path: pointerOf("metadata", field, name), value };
 }
 
-/** Whether an object was refused because something else controls it: there can be only one such owner. */
+/** Whether an object was refused because another owner controls it. Only one owner can control an object. */
 export function isOfController({ field }: StatusCause): boolean {
   return field === "metadata.ownerReferences";
 }
 
-/** Of owners only the one that controls is in the way. */
+/** Only the controlling owner is an obstacle. */
 function controllersIn({ metadata: { ownerReferences = [] } }: KubeObject, theirs: FieldSet) {
   return ownerReferences
     .filter(({ controller }) => controller === true)
@@ -257,7 +261,7 @@ function presentAnnotations({ metadata }: KubeObject): readonly string[] {
   return upstreamAnnotations.filter((name) => Object.hasOwn(metadata.annotations ?? {}, name));
 }
 
-// The only kind whose generation counts its annotations.
+// Only for this kind annotations change the generation.
 function isRaisedByAnnotations({ apiVersion, kind }: Manifest): boolean {
   return kind === "Deployment" && apiVersion.startsWith("apps/");
 }

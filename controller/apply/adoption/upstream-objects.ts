@@ -21,9 +21,8 @@ interface Place {
 }
 
 /**
- * Whether upstream's operator may have installed the component, so that its objects have to be looked for: on another cluster it left an anchor
- * without our markers, on the hub itself it wrote a status and we have no anchor
- * with our markers. Also when an adoption was not finished.
+ * Whether upstream's operator may have installed the component, so that its objects have to be searched. On another cluster it left an anchor without
+ * our markers. On the hub itself it wrote a status, and we have no anchor with our markers. Also true while an adoption is unfinished.
  */
 export function mayBeUpstreams(
   { component, target }: Pick<Place, "component" | "target">,
@@ -40,7 +39,7 @@ export function mayBeUpstreams(
   return hasTraces && !isOurs;
 }
 
-/** By what upstream's objects of a component are known: their label, and the uid of what controls those in a namespace. */
+/** The marks of upstream's objects of a component: their label, and the uid of the controlling owner of namespaced objects. */
 export function upstreamMarks(
   { component: { kind, metadata }, target }: Pick<Place, "component" | "target">,
   anchor: Anchor | undefined,
@@ -52,10 +51,11 @@ export function upstreamMarks(
 }
 
 /**
- * Everything on a cluster that upstream's operator wrote for this component, as metadata, with one list a kind: known by the
- * component's label, by upstream's field manager, and in a namespace by an owner that is ours or none. An object
- * of an unfinished adoption counts while it still has upstream's annotations. The same annotations on an object that neither operator wrote belong to
- * kubectl or Argo CD.
+ * Everything on a cluster that upstream's operator wrote for this component, as metadata, with one list a kind. Such objects have the component's
+ * label and upstream's field manager; namespaced ones have our owner or none.
+ *
+ * An object of an unfinished adoption counts while it still has upstream's annotations. These annotations on an object that neither operator wrote
+ * belong to kubectl or Argo CD.
  */
 export async function upstreamObjects(
   { component, target, desired }: Place,
@@ -75,10 +75,7 @@ export async function upstreamObjects(
   });
 }
 
-/**
- * Everything on a cluster with the label of an installation, by the uid of its component, without its anchor and second owner, which are no part of
- * what they own.
- */
+/** Everything on a cluster with the label of an installation, by the uid of its component. Without its anchor and second owner. */
 export async function labelledObjects(
   uid: string,
   { target, desired }: Omit<Place, "component">,
@@ -91,8 +88,8 @@ export async function labelledObjects(
 }
 
 /**
- * Everything on a cluster that a label selects, as metadata, with one list a kind: of the kinds of what is desired, and of those of which an
- * older release or another choice of parts may have left something.
+ * Everything on a cluster that a label selects, as metadata, with one list a kind. Lists the kinds of the desired objects, and the kinds of which an
+ * older release or another choice of parts may have left objects.
  */
 async function selectedObjects(
   labelSelector: string,
@@ -115,7 +112,7 @@ async function listed(
     const { apiVersion, kind } = ref.resource;
     return items.map((item) => ({ ...item, apiVersion, kind }));
   } catch (error) {
-    // A kind that is not served has no objects, and what may not be read cannot have been written with these rights either.
+    // A kind that is not served has no objects. Objects that may not be read cannot have been written with these rights.
     if (error instanceof ApiError && (error.status === 404 || error.status === 403)) return [];
     throw error;
   }

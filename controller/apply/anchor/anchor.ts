@@ -42,10 +42,10 @@ export interface Anchor {
   readonly isMarked: boolean;
 }
 
-/** An anchor that somebody has just seen, whosever it may be; undefined when there is none. */
+/** An anchor that was read a moment ago. It may belong to another component. Undefined when there is none. */
 export type SeenAnchor = KubeObject | "unknown" | undefined;
 
-/** Whose anchor it is, and where. */
+/** The component that owns an anchor, and the cluster of the anchor. */
 export interface AnchorOwnership {
   readonly component: Component;
   readonly target: Target;
@@ -73,7 +73,7 @@ export async function readAnchor(
   return checkedAnchor(object, owner);
 }
 
-/** The same of what somebody has just seen under its name; read only where that is not known. */
+/** Checks an anchor that was read a moment ago as `readAnchor` does. Reads the anchor when `seen` is undefined. */
 export async function anchorSeen(
   seen: SeenAnchor,
   { component, target }: AnchorOwnership,
@@ -90,11 +90,11 @@ function checkedAnchor(object: KubeObject | undefined, owner: AnchorOwnership): 
 }
 
 /**
- * Writes the anchor with an inventory in one request, or creates it. `before` is what was read; when the anchor was changed meanwhile it is read
- * again and written only if the change was not about the inventory.
+ * Writes the anchor with an inventory in one request, or creates it. `before` is the anchor that was read. When the anchor changed meanwhile, it is
+ * read again, and written only if its inventory is unchanged.
  *
- * Throws FleetError `AnchorConflict`, or `ClusterBusy` when the anchor is being deleted, is not the one that was read any more, or somebody else writes it
- * too.
+ * Throws FleetError `AnchorConflict`. Throws `ClusterBusy` when the anchor is being deleted, was replaced by another object, or is written by another
+ * client at the same time.
  */
 export async function writeAnchor(
   { before, ...owner }: AnchorOwnership & { readonly before: Anchor | undefined },
@@ -117,7 +117,7 @@ export async function writeAnchor(
   throw busy(owner, "is being written by somebody else");
 }
 
-/** Undefined when the anchor is not what it was read as any more. */
+/** Undefined when the anchor changed since it was read. */
 async function unlessOutdated(
   current: Anchor | undefined,
   { text, ...owner }: AnchorOwnership & { readonly text: string },
@@ -150,7 +150,7 @@ async function writeObject(
   const resourceVersion = isHeld(current.object, owner)
     ? (await releaseHolders(current, owner, signal)).metadata.resourceVersion
     : current.resourceVersion;
-  // With its uid an apply never creates; with its version it never overwrites what was not seen.
+  // An apply with a uid never creates an object. An apply with a resourceVersion never overwrites an unknown state.
   const metadata = { ...manifest.metadata, uid: current.uid, resourceVersion };
   return client.apply(ref, { ...manifest, metadata }, { fieldManager, force: true }, signal);
 }
@@ -183,15 +183,15 @@ function rootOf(object: KubeObject, owner: AnchorOwnership): Anchor {
   };
 }
 
-// 409: created or changed meanwhile, or gone (uid given). 404: gone; of one that is to be created it is the namespace that is missing.
+// 409: the object was created, changed or deleted meanwhile. 404: the object is gone; for a creation, the namespace is missing.
 function isOutdated(error: unknown, current: Anchor | undefined): boolean {
   if (!(error instanceof ApiError)) return false;
   const { status, causes } = error;
-  // Webhooks and policies refuse with a status of their own choice: 422 unless a policy says otherwise.
+  // Webhooks and policies choose the status of their refusals. The default is 422.
   if (obstacleIn(error) !== undefined) return false;
   if (status === 409) return true;
   if (current === undefined) return false;
-  // Another one by now, or the test of a JSON Patch failed.
+  // The object was replaced, or the test of a JSON Patch failed.
   const isChanged = causes.every(({ field }) => field === "metadata.uid");
   return status === 404 || (status === 422 && isChanged);
 }
@@ -202,7 +202,10 @@ function says(anchor: Anchor, text: string): boolean {
   return stands && anchor.isMarked && inventoryTextOf(anchor.object) === text;
 }
 
-/** What stops the work under an anchor that is gone: whatever names its uid as owner is collected. Spec: anchor-guard.md 7.1. */
+/**
+ * The error that stops all writes after the loss of an anchor. The garbage collector removes each object that has the uid of the anchor as its owner.
+ * Spec: anchor-guard.md 7.1.
+ */
 export function replaced({ key }: Pick<Anchor, "key">): FleetError {
   return new FleetError("ClusterBusy", `${describe(key)} was deleted in the middle of the work`);
 }

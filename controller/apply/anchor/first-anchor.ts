@@ -3,7 +3,7 @@ import { FleetError } from "../../../api/errors.ts";
 import type { InstallAttempt } from "../install-attempt.ts";
 import { type Anchor, anchorRef } from "./anchor.ts";
 
-/** The answer to the question whether an anchor is the first one on its cluster. */
+/** Whether an anchor is the first one on its cluster. */
 export interface FirstAnswer {
   /** Awaited before anything is sent; rejects where another installation was first. */
   readonly first: Promise<void>;
@@ -13,7 +13,7 @@ export interface FirstAnswer {
   readonly isRefusal: (error: unknown) => boolean;
 }
 
-/** Asks, while an anchor is being made under which nothing was ever accepted, whether it is the first one. */
+/** Asks whether an anchor is the first one on its cluster, while the anchor is being created. Only for an anchor under which nothing was ever accepted. */
 export function askWhetherFirst(
   making: Promise<Anchor>,
   { before, attempt }: { readonly before: Anchor | undefined; readonly attempt: InstallAttempt },

@@ -28,24 +28,24 @@ import {
 
 /** Namespaces as an attempt is to leave them. */
 export interface NamespacePlan extends Namespaces {
-  /** The outdated ones are so because somebody changed them since we saw or made them right. */
+  /** The outdated namespaces were right before, and another writer changed them since. */
   readonly isDrift: boolean;
-  /** The anchor when somebody took marks off it since we saw or made them. */
+  /** The anchor, when another writer removed marks from it since this process saw or wrote them. */
   readonly stripped: Anchor | undefined;
-  /** That happens again and again: the conflict is reported, not each repair. */
+  /** Another writer removes the marks again and again. The conflict is reported, and not each repair. */
   readonly isAnchorInConflict: boolean;
-  /** The same, and it is left alone for a while: it is written only where it is to say something else. */
+  /** The anchor is in conflict and is not repaired for a while. It is written only for a new inventory. */
   readonly isAnchorHeld: boolean;
 }
 
-/** What became of anchor and namespaces. */
+/** The results for the anchor and the namespaces. */
 export interface GroundResults {
   readonly repaired: readonly ObjectKey[];
   readonly parked: readonly Trouble[];
   readonly failed: readonly Trouble[];
 }
 
-/** Equal for equal namespaces, so that they are looked at again when the component says something else. */
+/** Equal texts for equal namespaces. The namespaces are read again when the text changes with the component. */
 export function namespacesText({ component, target, desired }: InstallAttempt): string {
   return JSON.stringify(desiredNamespaces({ component, target }, desired.namespaces));
 }
@@ -58,7 +58,7 @@ export function strippedAnchor(
   return before?.isMarked === false && memory.wasMarked(before) ? before : undefined;
 }
 
-/** The same namespaces without those that somebody else changes again and again, and that are left alone for a while. */
+/** The plan without the namespaces in conflict, which are not repaired for a while. */
 export function withoutHeld(
   { namespaces, stripped }: { readonly namespaces: Namespaces } & Pick<NamespacePlan, "stripped">,
   work: InstallAttempt,
@@ -70,15 +70,15 @@ export function withoutHeld(
   const held = memory.groundConflicts.heldAmong(new Set([...wrong, ...anchor]), deps.clock.now());
   const outdated = namespaces.outdated.filter(({ live }) => !held.has(idOf(live)));
   const isAnchorInConflict = anchor.some((id) => held.has(id));
-  // What endangers everything under the anchor does not wait.
+  // A change that endangers everything under the anchor does not wait.
   const mayWait = stripped !== undefined && !isEndangered(stripped.object, work);
   const isAnchorHeld = isAnchorInConflict && mayWait;
   return { ...namespaces, outdated, isDrift, stripped, isAnchorInConflict, isAnchorHeld };
 }
 
 /**
- * Creates what is missing and changes what is outdated. A change that the cluster refuses is no reason to leave the installation alone; a namespace that
- * cannot be created is: throws ApiError.
+ * Creates the missing namespaces and changes the outdated ones. When the cluster refuses a change, the installation goes on. Throws ApiError when a
+ * namespace cannot be created.
  */
 export async function writeNamespaces(
   work: InstallAttempt,
@@ -112,7 +112,7 @@ export async function writeNamespaces(
   };
 }
 
-/** Writes the anchor; one that was stripped is repaired thereby, which counts unless it is held. */
+/** Writes the anchor. When the anchor had lost marks, the write is a repair. A repair counts unless the anchor is in conflict. */
 export function rewriteAnchor(
   write: () => Promise<Anchor>,
   { namespacePlan, work }: { readonly namespacePlan: NamespacePlan; readonly work: InstallAttempt },
@@ -144,7 +144,7 @@ async function repairNamespace(
     const drift = { ref: namespaceRef(live), live, manifest };
     return { object: await countedRepair(change, { drift, work }, signal) };
   } catch (error) {
-    // Another one by now, or not as it was: to be looked at again.
+    // The namespace was replaced or changed meanwhile. The next attempt reads it again.
     if (!(error instanceof ApiError) || [404, 409].includes(error.status)) throw error;
     return { refusal: refusedOf(error, { key, installNamespace: target.namespace }) };
   }
@@ -153,7 +153,7 @@ async function repairNamespace(
 interface Drift {
   readonly ref: ObjectRef;
   readonly live: KubeObject;
-  /** How it is to be. */
+  /** The desired namespace. */
   readonly manifest: Manifest;
 }
 

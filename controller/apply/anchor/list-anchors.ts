@@ -20,7 +20,7 @@ type Asked = Pick<KubeClient, "request" | "list">;
 /** Metadata of an anchor right after its creation. */
 type Born = Pick<KubeObject["metadata"], "uid" | "resourceVersion">;
 
-// A server needs some milliseconds for a write. A list that is sent at the same time would be answered first.
+// A server needs some milliseconds for a write. A list that is sent together with the write would be answered first.
 const headStartMs = 30;
 
 /** All ConfigMaps of a cluster that are labelled as anchors; undefined without the right to list them. Rejects with any other failure. */
@@ -32,12 +32,12 @@ export async function listAnchors(
 }
 
 /**
- * What was labelled as an anchor before one that is being made: of two that are made at the same time exactly one has the other here,
- * because the server puts its writes in an order. An anchor that was written again since, or a server that has forgotten so
- * old a state, tells only the second in which each was made, and what was made in the same one counts as earlier.
+ * The anchors that existed before an anchor that is being created. The server puts its writes in an order: of two anchors that are created at the
+ * same time, exactly one finds the other one here. When the anchor was written again since, or when the server has forgotten the old state, only the
+ * creation times in seconds are compared. An anchor from the same second counts as earlier.
  *
- * `isFar`: asks once without waiting for the answer to the making, which saves the way there and back where the list turns out to be a later one.
- * Rejects with what `making` rejects with.
+ * `isFar`: asks once without waiting for the answer to the creation. That saves a round trip when the answer shows a state after the creation.
+ * Rejects with the reason of `making`.
  */
 export async function anchorsBefore(
   making: Promise<Born>,
@@ -90,7 +90,7 @@ async function anchorsAtCreation(
   );
 }
 
-/** As it was just before a version; undefined where the server does not tell. */
+/** The anchors just before a resourceVersion. Undefined when the server cannot list that version. */
 async function stateBefore(
   version: string,
   client: Asked,
@@ -100,12 +100,12 @@ async function stateBefore(
   const resourceVersion = String(BigInt(version) - 1n);
   const path = collectionPath(anchorsRef, { resourceVersion, resourceVersionMatch: "Exact" });
   const ask = (): Promise<unknown> => client.request("GET", path, undefined, signal);
-  // Not every server can list an old version. The caller lists the current one then.
+  // Some servers cannot list an old version. The caller then lists the current version.
   const answer = await unlessRefused(ask, undefined);
   return answer === undefined ? undefined : listedObjects(answer, anchorResource).items;
 }
 
-/** Versions of one kind tell what was first. Spec: KEP-5504. */
+/** The resourceVersions of one kind are in the order of the writes. Spec: KEP-5504. */
 function isNumber(version: string): boolean {
   return /^[1-9]\d*$/.test(version);
 }

@@ -24,13 +24,13 @@ export interface OutdatedNamespace {
   readonly live: KubeObject;
 }
 
-/** The namespaces of an installation as they are to be, compared with what its cluster has. */
+/** The desired namespaces of an installation, compared with the namespaces on its cluster. */
 export interface Namespaces {
   /** To be created. */
   readonly missing: readonly Manifest[];
   /**
-   * Created for this component before, but with other labels or annotations than it says now; or left behind by a component that is gone,
-   * without the guard's label.
+   * Created for this component before, but with other labels or annotations than the desired ones. Also a namespace that a removed component left
+   * behind without the guard's label.
    */
   readonly outdated: readonly OutdatedNamespace[];
   /** Created for this component before, as they are now. */
@@ -38,8 +38,8 @@ export interface Namespaces {
 }
 
 /**
- * The namespaces of an installation as it creates them: its own, and those among the rendered objects, with `spec.namespace`, the labels that
- * upstream and the guard know them by, and whose they are. Spec: knative-operator.md 3.2 and 5.4, anchor-guard.md 2.
+ * The namespaces that an installation creates: its own namespace, and the namespaces among the rendered objects. They carry `spec.namespace`, the
+ * labels by which upstream and the guard recognize them, and the owner. Spec: knative-operator.md 3.2 and 5.4, anchor-guard.md 2.
  */
 export function desiredNamespaces(
   { component, target }: { readonly component: Component; readonly target: Target },
@@ -55,7 +55,7 @@ export function desiredNamespaces(
     const { ownerReferences: _, ...metadata } = manifest.metadata;
     const labels = {
       ...metadata.labels,
-      // Upstream's value wins over one of the user's, too.
+      // Upstream's value wins, also over a value of the user.
       [anchorLabels.managedBy]: managedByValue,
       ...(target.profile === undefined ? {} : { [guardLabels.namespace]: target.hubId }),
     };
@@ -68,8 +68,8 @@ export function desiredNamespaces(
 }
 
 /**
- * Looks which of the namespaces have to be created or changed: one that was not created for this component never has to. Throws FleetError
- * `ClusterBusy` when one is being deleted.
+ * Reads the namespaces and decides which of them have to be created or changed. A namespace that was not created for this component is never changed.
+ * Throws FleetError `ClusterBusy` when a namespace is being deleted.
  */
 export async function observeNamespaces(
   { client, fieldManager }: Pick<Target, "client" | "fieldManager">,
@@ -97,7 +97,7 @@ export async function observeNamespaces(
   };
 }
 
-/** Tries to create namespaces and returns what it created: one that exists is not touched, and what else is refused is left to `createMissing`. */
+/** Tries to create namespaces and returns the created ones. An existing namespace is not touched. `createMissing` handles all other refusals. */
 export async function createNamespaces(
   { client, fieldManager }: Pick<Target, "client" | "fieldManager">,
   wanted: readonly Manifest[],
@@ -114,7 +114,7 @@ export async function createNamespaces(
   return (await Promise.all(tries)).flat();
 }
 
-/** Creates namespaces, and returns those; one that somebody else created meanwhile is left as it is. */
+/** Creates namespaces and returns them. A namespace that another client created meanwhile stays as it is. */
 export async function createMissing(
   { client, fieldManager }: Pick<Target, "client" | "fieldManager">,
   missing: readonly Manifest[],
@@ -131,7 +131,7 @@ export async function createMissing(
   return (await Promise.all(creations)).flat();
 }
 
-/** Makes a namespace what it is to be, and returns it. */
+/** Gives a namespace its desired labels and annotations, and returns it. */
 export async function changeNamespace(
   { client, fieldManager }: Pick<Target, "client" | "fieldManager">,
   { manifest, live }: OutdatedNamespace,
@@ -188,6 +188,6 @@ function differs(
 function keysAt(ours: FieldSet, field: string): readonly string[] {
   const steps = stepsAt(ours, ["f:metadata", field]);
   const keys = steps.filter((step) => step.startsWith("f:")).map((step) => step.slice(2));
-  // The server's own, which counts as written by whoever creates the namespace.
+  // The server sets this label. The managedFields count it as written by the creator of the namespace.
   return keys.filter((key) => key !== "kubernetes.io/metadata.name");
 }

@@ -24,7 +24,7 @@ export interface Ground {
   readonly namespaces: NamespacePlan;
 }
 
-/** Reads the anchor and the namespaces while the target is still being checked. What is wrong with the target itself is thrown first. */
+/** Reads the anchor and the namespaces while the target is still being checked. An error of the check is thrown first. */
 export async function observeGround(attempt: InstallAttempt, signal: AbortSignal): Promise<Ground> {
   const observing = readGround(attempt, signal);
   // Awaited below.
@@ -33,17 +33,17 @@ export async function observeGround(attempt: InstallAttempt, signal: AbortSignal
   return observing;
 }
 
-/** Whether the namespaces are there as they should be, or left alone for a while. */
+/** Whether no namespace has to be created or changed. Namespaces in conflict do not count. */
 export function areNamespacesRight({ namespaces }: Ground): boolean {
   return namespaces.missing.length + namespaces.outdated.length === 0;
 }
 
-/** The anchor, if it is written only for a new inventory: all its marks are there, or left alone for a while. */
+/** The anchor, if it has all its marks or is in conflict. Such an anchor is written only for a new inventory. */
 export function standingAnchor({ anchor, namespaces }: Ground): Anchor | undefined {
   return namespaces.isAnchorHeld || anchor?.isMarked === true ? anchor : undefined;
 }
 
-/** Of an installation without an anchor: there was one, as far as this process or the hub knows. */
+/** Whether an installation without an anchor had one before, as far as this process or the hub knows. */
 export function wasAnchored({ memory, component }: InstallAttempt): boolean {
   return memory.state.kind !== "none" || component.status?.version !== undefined;
 }
@@ -62,7 +62,7 @@ async function readGround(attempt: InstallAttempt, signal: AbortSignal): Promise
   else deps.gate?.noteAnchor(anchor.object);
   const stripped = strippedAnchor(anchor, attempt);
   const ground = { anchor, namespaces: withoutHeld({ namespaces: live, stripped }, attempt) };
-  // A namespace that is wrong was noted as it is: only this text tells of it when it cannot be repaired now.
+  // The single watch has the wrong state as its noted state. Only this text shows that the namespace is still wrong when its repair fails.
   memory.namespaces = areNamespacesRight(ground) ? namespacesText(attempt) : "";
   return ground;
 }
@@ -97,13 +97,13 @@ async function createAhead(
     await deps.suited;
     await deps.gate?.waitUntilSent(signal);
   } catch {
-    // `observeGround` and the gate throw the same again.
+    // `observeGround` and the gate throw this error, too.
     return [];
   }
   return createNamespaces(target, wanted, signal);
 }
 
-/** Tells of a lost anchor and drops the webhooks, each once. With a second owner the objects are still there. */
+/** Reports a lost anchor and deletes the webhook configurations, each once. With a second owner the objects still exist. */
 async function handleLoss(attempt: InstallAttempt, signal: AbortSignal): Promise<void> {
   const { component, target, memory, deps } = attempt;
   if (!wasAnchored(attempt) || target.profile === undefined) return;
@@ -121,8 +121,8 @@ const configurations = (
 ).map((kind) => knownResource("admissionregistration.k8s.io/v1", kind));
 
 /**
- * Deletes the webhook configurations of an installation whose anchor is gone: the Services that they call went with it, and they would refuse
- * the objects that are installed again. Spec: anchor-guard.md 7.3.
+ * Deletes the webhook configurations of an installation whose anchor is gone. The Services of these webhooks are gone as well, and the configurations
+ * would refuse the objects that are installed again. Spec: anchor-guard.md 7.3.
  */
 async function dropWebhooks(
   { client }: Pick<Target, "client">,

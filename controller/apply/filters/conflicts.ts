@@ -14,9 +14,9 @@ import {
 /** An object that another field manager changes or deletes as often as we repair it. */
 export interface Conflict {
   readonly key: ObjectKey;
-  /** The managers that held other values before the last repair; empty when there were none, as after a deletion. */
+  /** The managers that had set other values before the last repair. Empty when there were none, as after a deletion. */
   readonly managers: readonly ConflictingManager[];
-  /** Milliseconds until the next attempt: for one more repair, or because the conflict may be over. */
+  /** Milliseconds until the next attempt, which repairs once more or finds the conflict over. */
   readonly dueMs: number;
 }
 
@@ -26,7 +26,7 @@ interface Repairs {
   times: readonly number[];
   /** Repairs since the conflict began; 0: there is none. */
   rounds: number;
-  /** The object is wrong and left alone. */
+  /** The object is wrong and is not repaired for a while. */
   isWrong: boolean;
   /** When it was last wrong. */
   wrongAt: number;
@@ -49,7 +49,7 @@ export class Conflicts {
   #begunAt: number | undefined;
   #told = "";
 
-  /** Goes on from the conflicts that the status of the component tells of; empty: none. Only the first call counts. */
+  /** Continues the conflicts in the status of the component; empty: none. Only the first call counts. */
   begin(told: string, now: number): void {
     if (this.#begunAt !== undefined) return;
     this.#begunAt = now;
@@ -68,7 +68,7 @@ export class Conflicts {
     return new Set(held.map(([id]) => id));
   }
 
-  /** Notes which objects are wrong now, by identity. Returns those of them that are not to be repaired for a while. */
+  /** Takes the identities of all objects that are wrong now. Returns those that are not to be repaired for a while. */
   heldAmong(wrong: ReadonlySet<string>, now: number): ReadonlySet<string> {
     const held = this.heldAt(now);
     this.note(wrong, { held, now });
@@ -86,7 +86,7 @@ export class Conflicts {
     }
   }
 
-  /** An object is wrong and left alone for a while. */
+  /** At least one object is wrong and is not repaired for a while. */
   get isHolding(): boolean {
     return [...this.#repairs.values()].some(({ isWrong }) => isWrong);
   }
@@ -118,7 +118,7 @@ export class Conflicts {
     if (repairs.times.length + repairs.rounds === 0) this.#repairs.delete(id);
   }
 
-  /** Notes the managers in conflict over an object; an empty list keeps those that were noted before. */
+  /** Notes the managers in conflict over an object. An empty list keeps the managers that were noted before. */
   named(key: ObjectKey, managers: readonly ConflictingManager[]): void {
     const repairs = this.#repairs.get(identityOf(key));
     if (repairs !== undefined && managers.length > 0) repairs.managers = managers;
@@ -136,7 +136,7 @@ export class Conflicts {
       .toSorted(byText(({ key }) => identityOf(key)));
   }
 
-  /** The status tells of a conflict over the object, which may go on. */
+  /** The status names a conflict over the object, which may go on. */
   #isOld(key: ObjectKey, now: number): boolean {
     return this.untilSureMs(now) > 0 && this.#told.includes(`${describe(key)}: `);
   }
@@ -188,10 +188,9 @@ export interface ConflictDeps {
 }
 
 /**
- * The managers that hold other values in fields of `body`, found by one dry run that forces nothing. Empty when there are none, also when
- * somebody removed a field or took it over with our value. To be called before the repair, which takes every field back.
- *
- * Throws what `KubeClient.apply` throws but for the conflict itself. Spec: engine-facts.md 10.
+ * The managers that set other values in fields of `body`, found by one dry run without force. Empty when there are none, and when another writer
+ * removed a field or took it over with our value. Has to be called before the repair, which takes every field back. Throws what `KubeClient.apply`
+ * throws, except for the conflict itself. Spec: engine-facts.md 10.
  */
 export async function findConflictingManagers(
   { ref, body }: { readonly ref: ObjectRef; readonly body: Manifest },

@@ -4,15 +4,15 @@ import type { ApplyPlan } from "../../../installation/plan.ts";
 import type { Trouble } from "../change-set.ts";
 import type { Sending, InstallAttempt } from "../install-attempt.ts";
 
-/** A part of an attempt, and the objects that are left to other components. */
+/** An attempt with fewer objects, and the objects that are left to other components. */
 interface Own<W> {
   readonly work: W;
   readonly left: readonly Trouble[];
 }
 
 /**
- * The attempt without the objects that were left to other components before and are still theirs. Where the anchor is lost, that record is lost
- * too: without all objects of others then. Asks only where an object was left or the anchor is lost.
+ * The attempt without the objects that were left to other components before and still belong to them. A lost anchor also loses this record: the
+ * attempt then leaves out each object that another component has. Asks only when an object was left or the anchor is lost.
  */
 export async function withoutOthers(
   work: InstallAttempt,
@@ -37,9 +37,9 @@ export interface OwnPlan extends Own<Sending> {
 }
 
 /**
- * The plan without objects of other components. To be called when the inventory names all desired objects: of two components that begin to
- * want an object at the same time, at least one sees the other then, and leaves the object. An object that both have had for long stays with the
- * component that was installed first.
+ * The plan without objects of other components. Has to be called after the inventory names all desired objects: when two components begin to want an
+ * object at the same time, at least one of them then sees the other and leaves the object. An object that both have had for a long time stays with
+ * the component that was installed first.
  */
 export async function ownPlan(
   { plan, fought }: { readonly plan: ApplyPlan; readonly fought: readonly DesiredObject[] },
@@ -53,7 +53,7 @@ export async function ownPlan(
     entries.flatMap((entry) => (entry.fingerprint === undefined ? [] : [identityOf(entry)])),
   );
   const unproven = plan.apply.filter(({ id, key }) => !accepted.has(id) && !outlives(key));
-  // Of a newcomer all was asked about, but for what turned out to be elsewhere than it was rendered.
+  // A new installation was asked about all its objects, except for objects that turned out to be in another namespace than rendered.
   const isAsked = isNewcomer && desired.guessed.length === 0;
   const open = isAsked ? [] : unproven.filter(({ id }) => !sharing.free.has(id));
   const mine = fought.filter(({ key }) => !outlives(key));
@@ -68,7 +68,7 @@ export async function ownPlan(
   return { plan: { ...plan, apply }, ...ownOf(work, theirs) };
 }
 
-/** Those of objects with our label that another component has: an apply of ours that came late may have put the label there. Asks only where there are any. */
+/** Objects with our label that another component has. A late apply of ours may have set the label. Asks only when there are any. */
 export async function heldByOthers(
   ids: ReadonlySet<string>,
   { deps }: Pick<InstallAttempt, "deps">,
