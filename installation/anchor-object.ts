@@ -27,7 +27,7 @@ export interface InstallationPlace {
   readonly hubId: string;
 }
 
-/** The component whose anchor it is, and where that anchor is. */
+/** The component that owns an anchor, and the place of the anchor. */
 export interface AnchorOwner {
   readonly component: Component;
   readonly target: InstallationPlace;
@@ -75,7 +75,7 @@ export function anchorManifest(owner: AnchorOwner, inventory: string): Manifest 
   return { apiVersion, kind, metadata, data: { [inventoryField]: inventory } };
 }
 
-/** By what the hub knows its component again when it takes the installation over. */
+/** The annotations by which the hub recognizes its component when it takes the installation over. */
 function pulledMarks({ metadata }: Component): Readonly<Record<string, string>> {
   const { annotations = {} } = metadata;
   const names = [pulledAnnotations.hubId, pulledAnnotations.hubComponentUid];
@@ -95,8 +95,8 @@ export function letGoManifest(live: Manifest, owner: AnchorOwner): Manifest {
 }
 
 /**
- * The anchor with another inventory, as it is to be applied over what stands there. Data of an immutable ConfigMap can never be written
- * again, but its metadata can: the inventory goes into an annotation then. Spec: anchor-guard.md 8.
+ * The anchor with another inventory, for an apply over the present anchor. The data of an immutable ConfigMap can never be written again, but its
+ * metadata can: the inventory then goes into an annotation. Spec: anchor-guard.md 8.
  */
 export function anchorManifestOver(
   live: Manifest,
@@ -144,8 +144,8 @@ export function isMarked(object: Manifest, owner: AnchorOwner): boolean {
 }
 
 /**
- * Whether somebody put owners or finalizers on an anchor: the first would let a collector delete it, the second would keep
- * it for ever. Spec: anchor-guard.md 6.1.
+ * Whether another writer added owners or finalizers to an anchor. The garbage collector could delete an anchor with an owner. A finalizer would keep
+ * the anchor for ever. Spec: anchor-guard.md 6.1.
  */
 export function isHeld({ metadata }: Manifest, { target }: Pick<AnchorOwner, "target">): boolean {
   const owners = metadata.ownerReferences?.length ?? 0;
@@ -164,8 +164,8 @@ export function isEndangered(
 type Judge = AnchorOwner & { readonly target: { readonly fieldManager: string } };
 
 /**
- * Refuses an anchor that belongs to another hub or component (`AnchorConflict`). Upstream's anchor, which says neither, is known by
- * the name of its component, and one of ours that was stripped of all marks by its fields, which this hub wrote.
+ * Refuses an anchor that belongs to another hub or component (`AnchorConflict`). Upstream's anchor names neither and is recognized by the name of its
+ * component. Our anchor without any marks is recognized by its fields, which this hub wrote.
  */
 export function assertOurs(object: KubeObject, owner: Judge): void {
   const problem = strangenessOf(object, owner);
@@ -193,8 +193,8 @@ export function strangenessOf(
 }
 
 /**
- * Refuses, with `AnchorConflict`, an anchor as upstream's operator makes it where nothing says that it installed this component: another hub's operator can have left it
- * for a component of the same name. One that we have ever written to is ours.
+ * Refuses, with `AnchorConflict`, an anchor of upstream's operator when there is no proof that this operator installed this component. The operator
+ * of another hub may have left the anchor for a component of the same name. An anchor that we have written to is ours.
  */
 export function assertTakenUp(object: KubeObject, { component, target }: Judge): void {
   const { annotations = {} } = object.metadata;

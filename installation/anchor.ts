@@ -12,8 +12,8 @@ import type { ObjectKey } from "../api/kubernetes.ts";
 export const componentUidLabel = "knfleet.dev/component-uid";
 
 /**
- * Label with the value `true` on CRDs of installations; the controller watches CRDs by it. CRDs do not carry the
- * component's label, because collections are deleted by that one.
+ * Label with the value `true` on CRDs of installations; the controller watches CRDs by it. CRDs do not carry the component's label, because
+ * collections are deleted by the component's label.
  */
 export const definitionLabel = "knfleet.dev/definition";
 
@@ -79,14 +79,14 @@ export function secondOwnerKey({ kind, metadata }: Component): ObjectKey {
 const labelValue = /^[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?$/;
 
 /**
- * The label selector of everything that one component installed; the only one that collections are deleted by. Throws for a uid
- * that is empty or no label value, which would select what is somebody else's. Spec: engine-facts.md 9.
+ * The label selector of all objects of one component; the only selector by which collections are deleted. Throws for a uid that is empty or no label
+ * value, because it would select foreign objects. Spec: engine-facts.md 9.
  */
 export function componentSelector(uid: string): string {
   return `${componentUidLabel}=${properUid(uid)}`;
 }
 
-/** The label selector of everything that some components installed, to look at it. Throws as `componentSelector` does. */
+/** The label selector of all objects of some components, for reads. Throws as `componentSelector` does. */
 export function componentsSelector(uids: Iterable<string>): string {
   const [first = "", ...others] = new Set(uids);
   if (others.length === 0) return componentSelector(first);

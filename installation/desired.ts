@@ -14,21 +14,21 @@ import type { InventoryEntry } from "./inventory.ts";
 import { foreignKindFinder, kindKeyOf } from "./kinds.ts";
 import { stripManifests } from "./strip-manifests.ts";
 
-/** An object of the desired set, the same for all clusters that it is installed on. */
+/** An object of the desired set. It is equal for all clusters with this set. */
 export interface DesiredObject {
   readonly key: ObjectKey;
   /** `identityOf(key)`. */
   readonly id: string;
   readonly resource: ResourceType;
-  /** Without what differs from cluster to cluster; see `bodyOf`. */
+  /** Without the parts that differ from cluster to cluster; see `bodyOf`. */
   readonly manifest: Manifest;
-  /** Changes exactly when what we send changes. Of an object that is kept: that of what was sent before. */
+  /** Changes exactly when the request body changes. For a kept object: the hash of the body that was sent before. */
   readonly hash: string;
-  /** Of an object that is kept: the hash of what a repair sends; see kept.ts. */
+  /** For a kept object: the hash of the body that a repair sends; see kept.ts. */
   readonly sentHash?: string;
 }
 
-/** What a rendered component asks of a cluster. */
+/** The objects that a rendered component needs on a cluster. */
 export interface Desired {
   readonly version: string;
   /** To be created when missing and never to be changed; not part of `objects`. */
@@ -43,13 +43,13 @@ export interface Desired {
   readonly resourceOf: (object: Pick<Manifest, "apiVersion" | "kind">) => ResourceType;
 }
 
-// Part of the hash: to be raised when `bodyOf` begins to send something else for the same manifest.
+// Part of the hash. Raise it when `bodyOf` begins to send another body for an unchanged manifest.
 const bodyFormat = 1;
 const definitionFormat = 2;
 
 const hashLength = 22;
 
-/** Decides what is sent of rendered objects. Spec: engine-facts.md, Algorithm, "prepare". */
+/** Decides which parts of rendered objects are sent. Spec: engine-facts.md, Algorithm, "prepare". */
 export function prepare({ version, manifests }: Pick<Rendered, "version" | "manifests">): Desired {
   const all = stripManifests(manifests);
   const resourceOf = resourceFinder(all);
@@ -62,8 +62,8 @@ export function prepare({ version, manifests }: Pick<Rendered, "version" | "mani
 }
 
 /**
- * A set with its objects of guessed kinds where a cluster serves them, by `kindKeyOf`. Those of cluster-scoped kinds have no namespace then, and no
- * owner either. The set itself where that changes nothing.
+ * The set with the objects of guessed kinds where the cluster serves them. `served`: by `kindKeyOf`. Objects of cluster-scoped kinds then have no
+ * namespace and no owner. The set itself when nothing changes.
  */
 export function withServedKinds(
   desired: Desired,
@@ -105,7 +105,7 @@ function fitNamespace(manifest: Manifest, { namespaced }: ResourceType): Manifes
   return { ...manifest, metadata };
 }
 
-/** Remembers what was prepared for as long as the rendering lives, so that equal components of a fleet share it. */
+/** Keeps prepared sets as long as their renderings, so that equal components of a fleet share them. */
 export class Preparations {
   readonly #byRendered = new WeakMap<Rendered, Desired>();
 
@@ -118,7 +118,7 @@ export class Preparations {
   }
 }
 
-/** What belongs to one installation on one cluster. */
+/** The parts of a request body that belong to one installation on one cluster. */
 export interface Installation {
   readonly owner: OwnerReference;
   /** A second owner, where the cluster cannot protect the first. */

@@ -9,9 +9,9 @@ export interface Gated {
   readonly rank: number;
   /** Identities that must have been answered before this object is sent; all are part of the same set. */
   readonly after: readonly string[];
-  /** The CustomResourceDefinition of its kind is sent in the same run, so that the server may not serve it yet. */
+  /** The CustomResourceDefinition of the object's kind is sent in this run, so that the server may not serve the kind yet. */
   readonly isOfNewKind: boolean;
-  /** Identity of the role that it binds, when that is part of the same set. */
+  /** Identity of the role that the object binds, when that role is part of the set. */
   readonly role?: string;
 }
 
@@ -45,7 +45,7 @@ const customRank = 5;
 const webhookRank = 6;
 
 const ranks: Readonly<Record<string, number>> = {
-  // The server takes longest over them, because it finds each an address: what comes last would wait for them alone.
+  // Services take the server the longest, because it finds an address for each. Sent last, they would delay the end.
   "/Service": 1,
   "apiextensions.k8s.io/CustomResourceDefinition": 2,
   "apps/Deployment": 4,

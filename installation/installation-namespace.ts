@@ -22,7 +22,7 @@ export function possibleNamespaces({ kind, metadata, spec }: Placed): readonly s
   return [...new Set([componentKinds[kind].label, metadata.namespace])];
 }
 
-/** The namespace that the annotation of a component names; undefined without one, or where it names one that is not possible. */
+/** The namespace in the annotation of a component. Undefined without the annotation, and for a namespace that is not possible. */
 export function recordedNamespace(component: Placed): string | undefined {
   const recorded = component.metadata.annotations?.[spokeNamespaceAnnotation];
   const isRemote = component.spec?.clusterProfileRef !== undefined;
@@ -30,8 +30,8 @@ export function recordedNamespace(component: Placed): string | undefined {
 }
 
 /**
- * The namespace in which a component is installed, or is to be. `found`: namespaces of the target that have an anchor of this component. An installation that is
- * there stays where it is, and so does one that was begun; only of a new one the mode decides.
+ * The namespace of a component's installation, present or future. `found`: namespaces of the target with an anchor of this component. A present or
+ * begun installation stays where it is. The mode decides only for a new installation.
  */
 export function installationNamespace(
   component: Placed,
@@ -45,7 +45,7 @@ export function installationNamespace(
   return found.includes(intended) ? intended : first;
 }
 
-/** The anchor of a component as far as it tells whose it is. */
+/** The parts of an anchor that name its component. */
 interface AnchorPlace {
   readonly namespace: string;
   /** Null: upstream's operator made it. */
@@ -53,8 +53,8 @@ interface AnchorPlace {
 }
 
 /**
- * The namespaces of anchors of one component that tell where it is installed. Upstream's operator leaves an old anchor behind when it moves an installation, so
- * those that it made count only beside each other.
+ * The namespaces of the anchors that show where a component is installed. Upstream's operator leaves the old anchor behind when it moves an
+ * installation: its anchors count only when there are no others.
  */
 export function anchoredNamespaces(anchors: readonly AnchorPlace[]): readonly string[] {
   const marked = anchors.filter(({ componentUid }) => componentUid !== null);

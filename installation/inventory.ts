@@ -2,7 +2,7 @@ import { byText, isRecord, jsonOf } from "../api/fields.ts";
 import { identityOf, type ObjectKey, isJob } from "../api/kubernetes.ts";
 import { hashOf } from "../render/fields.ts";
 
-/** One object of an installation, as it was last sent. */
+/** One object of an installation, in the state of the last write. */
 export interface InventoryEntry extends ObjectKey {
   /**
    * Content hash of the object as it was sent (desired.ts). Empty when no version was ever accepted. Also empty from

@@ -2,8 +2,8 @@ import { isRecord } from "../api/fields.ts";
 import type { KubeObject } from "../api/kubernetes.ts";
 
 /**
- * Whether a Job has ended, with success or not. Its managedFields tell, which metadata-only watches have: the status
- * has a completion time or conditions, which a running Job lacks. A suspended Job counts as ended.
+ * Whether a Job has ended, with success or not. Metadata-only watches have the managedFields, which show this: the status of an ended Job has a
+ * completion time or conditions. A suspended Job counts as ended.
  */
 export function isFinished(object: KubeObject): boolean {
   const written = statusFieldsOf(object);
@@ -11,8 +11,8 @@ export function isFinished(object: KubeObject): boolean {
 }
 
 /**
- * Whether an ended Job may have failed, told by its managedFields. A successful Job has a completion time. One that is
- * about to get it (condition SuccessCriteriaMet) has succeeded pods, and failed pods only after a retry.
+ * Whether an ended Job may have failed, from its managedFields. A successful Job has a completion time. A Job that is about to get it (condition
+ * SuccessCriteriaMet) has succeeded pods, and failed pods only after a retry.
  */
 export function mayHaveFailed(object: KubeObject): boolean {
   const written = statusFieldsOf(object);
@@ -37,7 +37,7 @@ function statusFieldsOf({
   return new Map(fields);
 }
 
-/** Tells Jobs that are gone, because they have done their work, from Jobs that only lost our label. */
+/** Distinguishes Jobs that are gone, because they have done their work, from Jobs that only lost our label. */
 export class VanishedJobs {
   readonly #seen = new Set<string>();
   readonly #strays = new Set<string>();

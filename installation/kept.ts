@@ -3,8 +3,9 @@ import type { Desired, DesiredObject } from "./desired.ts";
 import type { Inventory, InventoryEntry } from "./inventory.ts";
 
 /**
- * The desired set of an installation that keeps what its inventory holds: no object is added, replaced or deleted. An object that somebody changes or deletes is repaired, with what is
- * rendered now, because nothing else is known of it. Without an inventory there is nothing to keep.
+ * The desired set of an installation that keeps the objects of its inventory: no object is added, replaced or deleted. When another writer changes or
+ * deletes an object, it is repaired with the object that is rendered now, because the old object is not known. Without an inventory there is nothing
+ * to keep.
  */
 export function keptBy(desired: Desired, inventory: Inventory | undefined): Desired {
   if (inventory === undefined || inventory.entries.length === 0) return desired;

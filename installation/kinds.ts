@@ -43,8 +43,8 @@ export const customReleaseKinds: readonly ResourceType[] = [
 ];
 
 /**
- * Tells of kinds whether only a cluster knows where it serves them: Kubernetes does not define them, no Knative release brings objects of them, and nothing in
- * a set of manifests defines them.
+ * Finds kinds of which only a cluster knows where it serves them: Kubernetes does not define them, no Knative release contains objects of them, and
+ * no CRD in a set of manifests defines them.
  */
 export function foreignKindFinder(
   manifests: readonly Manifest[],

@@ -14,13 +14,13 @@ export interface ObservedObject {
   readonly appliedAt?: number | undefined;
   /** A deletion timestamp is set. */
   readonly deleting: boolean;
-  /** What its deletion waits for; absent while it is not being deleted. */
+  /** The finalizers that delay its deletion; absent while it is not being deleted. */
   readonly finalizers?: readonly string[];
   /** Of a workload. Absent for others. */
   readonly generation?: number;
   /** Of a Job; see jobs.ts. Absent for others. */
   readonly finished?: boolean;
-  /** The same. */
+  /** As `finished`. */
   readonly mayHaveFailed?: true;
 }
 
@@ -43,8 +43,8 @@ export function sightingOf(object: KubeObject, fieldManager: string): ObservedOb
 }
 
 /**
- * Whether a new record of an object is worth a look by the plan: its deletion began, it was replaced, or a field of ours was
- * changed or removed. Writes to status, foreign labels and the like are not; nor is an object that appears as we applied it.
+ * Whether the plan has to be made again for a new record of an object: its deletion began, it was replaced, or a field of ours was changed or
+ * removed. Not for writes to the status, foreign labels and the like, nor for an object that appears as we applied it.
  */
 export function isDrift(before: ObservedObject | undefined, after: ObservedObject): boolean {
   if (before === undefined) return after.deleting || after.fingerprint === undefined;
@@ -55,7 +55,7 @@ export function isDrift(before: ObservedObject | undefined, after: ObservedObjec
   );
 }
 
-/** Whether our apply has changed an object: one that nobody waits for any more, or one whose answer is still to come. */
+/** Whether an apply of ours has changed an object: a late apply, or one whose answer is still to come. */
 export function isApplied(before: ObservedObject | undefined, after: ObservedObject): boolean {
   return before !== undefined && before.appliedAt !== after.appliedAt;
 }
@@ -63,8 +63,8 @@ export function isApplied(before: ObservedObject | undefined, after: ObservedObj
 type Versioned = Pick<ObservedObject, "resourceVersion">;
 
 /**
- * Whether an event, or a list, is older than what is known of the object, so that it must be ignored. Versions of one collection are
- * numbers that grow; where a server says otherwise, the later word counts.
+ * Whether an event, or a list, is older than the known state of the object, so that it must be ignored. The versions of one collection are growing
+ * numbers. For other versions the event counts.
  */
 export function isOlder(event: Versioned, known: Versioned | undefined): boolean {
   if (known === undefined) return false;
@@ -72,7 +72,7 @@ export function isOlder(event: Versioned, known: Versioned | undefined): boolean
   return a !== undefined && b !== undefined && a < b;
 }
 
-/** Whether one state of an object came after another one; also when the server's versions are no numbers and differ. */
+/** Whether one state of an object came after another one. Also true when the versions differ and are no numbers. */
 export function isNewer(one: Versioned, other: Versioned): boolean {
   const [a, b] = [versionOf(one), versionOf(other)];
   if (a === undefined || b === undefined) return one.resourceVersion !== other.resourceVersion;
@@ -86,11 +86,11 @@ function versionOf({ resourceVersion }: Versioned): bigint | undefined {
 /** An object that went. */
 export interface Gone {
   readonly uid: string;
-  /** Version of the event that told of it; absent where a list lacked the object. */
+  /** Version of the deletion event; absent when a list lacked the object. */
   readonly resourceVersion?: string;
 }
 
-// More than go while one request is under way.
+// More than disappear during one request.
 const mostGone = 1_000;
 
 /** The last objects that went, by identity: the answer to a write may come after the event that the object went. */
@@ -107,7 +107,7 @@ export class GoneObjects {
     this.#gones.delete(id);
   }
 
-  /** Whether an object went after it was as a note tells. One that lost our label went for us, and is there again when it has that back. */
+  /** Whether an object disappeared after the state of a note. An object that lost our label also disappeared; it is back when the label is back. */
   wentAfter(id: string, note: ObservedObject): boolean {
     const gone = this.#gones.get(id);
     if (gone?.uid !== note.uid) return false;

@@ -5,19 +5,19 @@ import { type Inventory, type InventoryEntry, mayBeGone } from "./inventory.ts";
 import { kindIdOf } from "./kinds.ts";
 import type { ObservedObject } from "./observed-object.ts";
 
-/** What was sent before, and what the cluster has of it. */
+/** The objects that were sent before, and their state on the cluster. */
 export interface Known {
-  /** Absent: nothing was installed yet, or nobody knows what. */
+  /** Absent: nothing was installed yet, or the list of objects is not known. */
   readonly inventory: Inventory | undefined;
   /** Records by identity. */
   readonly observed: ReadonlyMap<string, ObservedObject>;
   /** When our apply changed each object, by identity, as far as this process had the answers; see managed-fields.ts. */
   readonly appliedAt?: Pick<ReadonlyMap<string, number>, "get">;
-  /** Kinds that may not be watched, by `kindIdOf`: what was accepted of them counts as being there. */
+  /** Kinds that may not be watched, by `kindIdOf`. Their accepted objects count as present. */
   readonly refused?: Pick<ReadonlyMap<string, unknown>, "has">;
 }
 
-/** Everything that decides what an install does with its objects. */
+/** All facts that decide the work of an install on its objects. */
 export interface ObjectFacts extends Known {
   /** Objects with our label that neither the desired set nor the inventory names; see strays.ts. */
   readonly strays: readonly InventoryEntry[];
@@ -33,21 +33,21 @@ export interface ObjectFacts extends Known {
   readonly isKept?: boolean;
 }
 
-/** What has to be sent; every desired object is in exactly one of the first three. */
+/** The objects to send. Every desired object is in exactly one of the first three lists. */
 export interface ApplyPlan {
   readonly apply: readonly DesiredObject[];
-  /** Identities of those of `apply` that were sent like this before, so that somebody deleted or changed them since. */
+  /** Identities of the objects of `apply` that were sent in this state before: another writer deleted or changed them since. */
   readonly drifted: ReadonlySet<string>;
   /** Being deleted: a write would be accepted and lost. */
   readonly leaving: readonly DesiredObject[];
   readonly unchanged: readonly DesiredObject[];
-  /** In the inventory, but not desired any more; of an install also what is only on the cluster, see strays.ts. */
+  /** Objects of the inventory that are not desired any more. For an install also strays; see strays.ts. */
   readonly prune: readonly InventoryEntry[];
 }
 
 type PlanFilter = (plan: ApplyPlan, facts: ObjectFacts) => ApplyPlan;
 
-/** Plans what an install does with its objects. Nothing is asked of the cluster here. */
+/** Plans the work of an install on its objects. Sends no request. */
 export function planInstall(desired: readonly DesiredObject[], facts: ObjectFacts): ApplyPlan {
   const filters: readonly PlanFilter[] = [
     withStrays,
@@ -60,7 +60,7 @@ export function planInstall(desired: readonly DesiredObject[], facts: ObjectFact
   return filters.reduce((plan, filter) => filter(plan, facts), planObjects(desired, facts));
 }
 
-/** Compares the desired objects with those that were sent and with those that are live. */
+/** Compares the desired objects with the sent ones and with the live ones. */
 export function planObjects(desired: readonly DesiredObject[], known: Known): ApplyPlan {
   const sent = sentObjects(known);
   const judged = judge(desired, known, sent);
@@ -121,7 +121,7 @@ function objectsWith(judged: readonly Judged[], verdict: Verdict): readonly Desi
   return judged.filter((one) => one.verdict === verdict).map(({ object }) => object);
 }
 
-/** A kind that is going takes its objects along and accepts no new ones: they come back together with it. */
+/** The deletion of a kind deletes its objects, and the kind accepts no new ones. Its objects come back together with the kind. */
 function heldByDefinitions(judged: readonly Judged[]): readonly Judged[] {
   const leaving = judged.filter(({ verdict }) => verdict === "leaving");
   const going = kindsGoingWith(leaving.map(({ object }) => object));
@@ -154,7 +154,7 @@ function verdictOn(
   return accepted && isOurs && !isLate({ observed, appliedAt }) ? "unchanged" : "apply";
 }
 
-/** An apply of ours that nobody waited for any more has landed after the last answer, and may be of another specification. */
+/** A late apply of ours arrived after the last answer. It may belong to another specification. */
 function isLate({ observed, appliedAt }: Seen): boolean {
   return appliedAt !== undefined && observed !== undefined && observed.appliedAt !== appliedAt;
 }
@@ -175,7 +175,7 @@ function withStrays(plan: ApplyPlan, { strays }: ObjectFacts): ApplyPlan {
   return { ...plan, prune: [...plan.prune, ...strays] };
 }
 
-/** A lost Job is sent again, and counts as changed by somebody. */
+/** A lost Job is sent again, and counts as changed by another writer. */
 function withLostJobs(plan: ApplyPlan, { lostJobs }: ObjectFacts): ApplyPlan {
   const lost = plan.unchanged.filter(({ id }) => lostJobs.has(id));
   if (lost.length === 0) return plan;
@@ -187,7 +187,7 @@ function withLostJobs(plan: ApplyPlan, { lostJobs }: ObjectFacts): ApplyPlan {
   };
 }
 
-/** An object that was left to another component is deleted by that component. */
+/** Another component deletes an object that was left to it. */
 function withoutSharedObjects(plan: ApplyPlan, { others }: ObjectFacts): ApplyPlan {
   return { ...plan, prune: plan.prune.filter((entry) => !others.has(identityOf(entry))) };
 }
@@ -195,7 +195,7 @@ function withoutSharedObjects(plan: ApplyPlan, { others }: ObjectFacts): ApplyPl
 /** An audit sends unchanged objects again. */
 function withAudit(plan: ApplyPlan, facts: ObjectFacts): ApplyPlan {
   const maySend = auditable(plan, facts);
-  // What is kept is not there to be sent again.
+  // A kept object is not sent again without a need.
   const isAudited = (object: DesiredObject): boolean =>
     facts.isToAudit(object.id) && object.sentHash === undefined && maySend(object);
   return {
@@ -206,8 +206,8 @@ function withAudit(plan: ApplyPlan, facts: ObjectFacts): ApplyPlan {
 }
 
 /**
- * An audit sends objects that are there. Of a kind that may not be watched it sends all but Jobs: only the answer shows what somebody did to
- * them, or that they are being deleted.
+ * An audit sends present objects again. For a kind that may not be watched, it sends all objects except Jobs: only the answer shows a change by
+ * another writer, or a deletion.
  */
 function auditable(
   { leaving }: ApplyPlan,
@@ -222,7 +222,7 @@ function auditable(
   };
 }
 
-/** An object in conflict is left alone for a while. */
+/** An object in conflict is not repaired for a while. */
 function withoutHeldObjects(plan: ApplyPlan, { held }: ObjectFacts): ApplyPlan {
   const isHeld = ({ id }: DesiredObject): boolean => plan.drifted.has(id) && held.has(id);
   return {
@@ -232,12 +232,12 @@ function withoutHeldObjects(plan: ApplyPlan, { held }: ObjectFacts): ApplyPlan {
   };
 }
 
-/** An installation that keeps what its inventory holds deletes nothing. */
+/** An installation that keeps the objects of its inventory deletes nothing. */
 function withoutDeletions(plan: ApplyPlan, { isKept = false }: ObjectFacts): ApplyPlan {
   return isKept ? { ...plan, prune: [] } : plan;
 }
 
-/** What an inventory names besides what is desired, and what is not to stay. */
+/** The objects of an inventory that are neither desired nor kept. */
 export function obsoleteEntries(
   desired: readonly DesiredObject[],
   entries: readonly InventoryEntry[],

@@ -33,8 +33,8 @@ const crashes = 2;
 export const unready = "its pods run but are not ready";
 
 /**
- * Why the pods of a workload are not ready: the cause of the first pod, by name, that has one; undefined without a
- * cause. Short, equal for equal causes, and free of text from the cluster except names.
+ * Why the pods of a workload are not ready: the cause of the first pod, by name, with a cause. Undefined without a cause. Short, equal for equal
+ * causes, and free of text from the cluster except names.
  */
 export function causeOfPods(pods: readonly KubeObject[]): string | undefined {
   const waiting = pods
@@ -45,10 +45,10 @@ export function causeOfPods(pods: readonly KubeObject[]): string | undefined {
   return causes[0] ?? (waiting.some(isRunning) ? unready : undefined);
 }
 
-/** Label of a pod that tells pods of one template from those of another one. */
+/** Label of a pod that differs between the templates of a workload. */
 export const templateHash = "pod-template-hash";
 
-/** The pods of the newest template of a Deployment: those like the pod that was made last. Pods without a hash are all of one template. */
+/** The pods of the newest template of a Deployment: the pods with the hash of the newest pod. Pods without a hash are all of one template. */
 export function podsOfNewest(pods: readonly KubeObject[]): readonly KubeObject[] {
   const newest = pods.toSorted(byText(({ metadata }) => metadata.creationTimestamp ?? "")).at(-1);
   const hash = newest?.metadata.labels?.[templateHash];

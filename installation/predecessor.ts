@@ -10,11 +10,14 @@ export interface Predecessor {
   readonly hubId: string;
   /** Uid of the component on that cluster. */
   readonly componentUid: string;
-  /** It writes nothing any more. The controller of the hub stops before it sends the component to the spoke; that of the spoke says so on the anchor. */
+  /**
+   * This controller writes nothing any more. The controller of the hub stops before it sends the component to the spoke. The controller of the spoke
+   * says so on the anchor.
+   */
   readonly hasLetGo: boolean;
 }
 
-/** Who has managed the installation of a component so far; undefined for an anchor that no other controller made for this component. */
+/** The controller that managed the installation of a component so far. Undefined for an anchor that no other controller made for this component. */
 export function predecessorOf(
   { metadata: { annotations = {} } }: Pick<KubeObject, "metadata">,
   { component, target }: AnchorOwner,

@@ -17,17 +17,17 @@ export interface Readiness {
   readonly stuck: readonly string[];
   /** Some workloads are not available, and a rollout within its deadline changes each of them. */
   readonly isRollingOut: boolean;
-  /** Names of the available workloads that somebody scaled to zero. */
+  /** Names of the available workloads that another writer scaled to zero. */
   readonly scaledToZero: readonly string[];
 }
 
 /**
- * `scaledToZero`: available, but only because somebody wants no pods of it. `rollingOut`: not available, in a rollout that is within its deadline and has no
- * known cause to fail.
+ * `scaledToZero`: available, but only because another writer wants no pods. `rollingOut`: not available, in a rollout within its deadline and without
+ * a known cause to fail.
  */
 export type WorkloadState = "available" | "scaledToZero" | "rollingOut" | "notAvailable";
 
-/** How one workload is doing. */
+/** The state of one workload. */
 export interface WorkloadReadiness {
   readonly state: WorkloadState;
   /** For example `0 of 1 pods available`. Empty when it is available. */
@@ -174,8 +174,8 @@ function isRolling(workload: KubeObject): boolean {
 }
 
 /**
- * The workload after a later write of ours whose result was not observed yet: the observed status belongs to an older
- * generation or to a deleted workload.
+ * The workload after a later write of ours whose result was not observed yet. The observed status then belongs to an older generation or to a deleted
+ * workload.
  */
 export function afterWrite(
   workload: KubeObject,
@@ -197,10 +197,13 @@ export function turnOf(workload: KubeObject): string {
 }
 
 /**
- * Whether a workload runs its newest generation. Deployment: condition Available and at least one pod, and all desired
- * pods until its first rollout is complete. StatefulSet and DaemonSet: all desired pods are available. No pod of an
- * older template may be left, because it counts as available while a new one cannot start, unless the update strategy
- * keeps it. True when somebody scaled it to zero. False while the workload is being deleted. Spec: engine-facts.md 5, knative-operator.md D-30.
+ * Whether a workload runs its newest generation.
+ *
+ * A Deployment needs the condition Available and at least one pod, and all desired pods until its first rollout is complete. A StatefulSet or
+ * DaemonSet needs all desired pods. No pod of an older template may remain unless the update strategy keeps it: it counts as available while a new
+ * pod cannot start.
+ *
+ * True when another writer scaled the workload to zero. False while it is being deleted. Spec: engine-facts.md 5, knative-operator.md D-30.
  */
 export function isAvailable(workload: KubeObject): boolean {
   if (workload.metadata.deletionTimestamp !== undefined) return false;
@@ -234,7 +237,7 @@ interface WorkloadFacts {
   readonly refusal: string | undefined;
   /** A Deployment exceeded its progress deadline. */
   readonly isLate: boolean;
-  /** Somebody paused a Deployment. */
+  /** A user paused a Deployment. */
   readonly isPaused: boolean;
 }
 
@@ -286,10 +289,7 @@ function mayBeOld(workload: KubeObject): number {
   return numberOf(recordAt(strategy, "rollingUpdate")["partition"], 0);
 }
 
-/**
- * Whether a rollout is not complete. A complete Deployment keeps this condition whatever happens to its pods; a paused
- * one says Unknown.
- */
+/** Whether a rollout is not complete. A complete Deployment keeps this condition, even when its pods fail. The condition of a paused Deployment is Unknown. */
 function isOnTheWay(progress: Readonly<Record<string, unknown>> | undefined): boolean {
   const { status, reason } = progress ?? {};
   return (status === "True" || status === "False") && reason !== "NewReplicaSetAvailable";

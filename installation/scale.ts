@@ -5,12 +5,12 @@ import { hasField } from "./managed-fields.ts";
 
 /** Path of the replicas of a workload. */
 export const scalePath = ["f:spec", "f:replicas"];
-// Immutable, so only who writes the whole workload owns it.
+// Immutable: only a writer of the whole workload owns this field.
 const selectorPath = ["f:spec", "f:selector"];
 
 /**
- * Whether somebody scaled a workload to zero: it wants no pods, and its installer did not ask for that. False without
- * managedFields. The PingSource adapter wants no pods while there is no PingSource. Spec: engine-facts.md table A.
+ * Whether another writer scaled a workload to zero: it wants no pods, and its installer did not ask for that. False without managedFields. The
+ * PingSource adapter wants no pods while there is no PingSource. Spec: engine-facts.md table A.
  */
 export function isScaledToZero(workload: KubeObject): boolean {
   if (recordAt(workload, "spec")["replicas"] !== 0 || isPingSourceAdapter(workload)) return false;
@@ -24,14 +24,14 @@ export function isScaledToZero(workload: KubeObject): boolean {
   return !installers.some((entry) => owns(entry, scalePath));
 }
 
-/** Who set the replicas of a workload last. */
+/** The last writer of the replicas of a workload. */
 export interface Scaler {
   readonly manager: string;
   /** RFC 3339. Null: not known. */
   readonly time: string | null;
 }
 
-/** Who set the replicas of a workload last. Undefined: not known. */
+/** The last writer of the replicas of a workload. Undefined: not known. */
 export function scalerOf({ metadata }: KubeObject): Scaler | undefined {
   const [last] = (metadata.managedFields ?? [])
     .filter((entry) => owns(entry, scalePath))

@@ -1,19 +1,19 @@
-/** Objects whose owner is asked for, by identity. */
+/** Objects whose owners among the other components are asked for, by identity. */
 export interface OwnershipQuestion {
   /** No write to them was ever accepted. */
   readonly open: ReadonlySet<string>;
   /** Accepted, and then changed or deleted repeatedly by an unknown writer. */
   readonly fought: ReadonlySet<string>;
   /**
-   * Wanted by an installation whose anchor is lost, and with it what it had and what it had left to others. What others have of them does not keep it
-   * from coming back, unless they are of its own kind: then they have its cluster.
+   * The component lost its anchor and therefore the list of its shared objects. These are all its desired objects. Objects that other components have
+   * do not stop its new installation, unless such a component is of the same kind: then it owns the cluster.
    */
   readonly lost?: ReadonlySet<string>;
 }
 
 /** Ownership of the desired objects, as this process knows it. */
 export class Sharing {
-  /** Shared objects left to other components, by identity, with a text that names the owner. Result of the last question. */
+  /** Shared objects left to other components, by identity, each with a text that names its owner. Result of the last question. */
   left: ReadonlyMap<string, string> = new Map();
   /** Identities of objects that were never accepted and that no other component has. */
   free: ReadonlySet<string> = new Set();

@@ -18,7 +18,7 @@ function rule(group: string, resources: readonly string[], verbs: readonly strin
   return { apiGroups: [group], resources, verbs };
 }
 
-/** What knfleet may do on a spoke. docs/spoke-role.yaml is the source and says why each rule is needed; a test compares both. */
+/** The rights of knfleet on a spoke. docs/spoke-role.yaml is the source and says why each rule is needed; a test compares both. */
 export const spokeRules: readonly Rule[] = [
   rule("", ["namespaces"], keepVerbs),
   rule("apiextensions.k8s.io", ["customresourcedefinitions"], keepVerbs),
@@ -55,7 +55,7 @@ export const spokeRules: readonly Rule[] = [
   rule("apps", ["replicasets"], readVerbs),
 ];
 
-/** The ClusterRole with what the controller may do on a spoke. */
+/** The ClusterRole with the rights of the controller on a spoke. */
 export function spokeRole(labels: Readonly<Record<string, string>>): Manifest {
   return {
     apiVersion: "rbac.authorization.k8s.io/v1",

@@ -13,8 +13,8 @@ interface StrayFacts {
 }
 
 /**
- * Objects with the installation's label and fields of ours that neither what is wanted nor the inventory names: an apply that nobody waited for any more made
- * them, or an older state of the cluster was restored. What lacks such fields was made by somebody who copies labels, as controllers do.
+ * Objects with the installation's label and fields of ours that neither the desired set nor the inventory names. A late apply created them, or an
+ * older state of the cluster was restored. Controllers that copy labels create objects without fields of ours, which are no strays.
  */
 export function strayEntries(
   { component, memory, observation, desired }: StrayFacts,
@@ -22,7 +22,7 @@ export function strayEntries(
 ): readonly InventoryEntry[] {
   if (desired.objects.length === 0) return [];
   const named = new Set([...desired.objects.map(({ id }) => id), ...entries.map(identityOf)]);
-  // A second owner is no part of what it owns.
+  // A second owner is not part of the installation.
   named.add(identityOf(secondOwnerKey(component)));
   return [...observation.objects()].flatMap(([id, record]) => {
     const { key, fingerprint, deleting } = record;
@@ -31,7 +31,7 @@ export function strayEntries(
   });
 }
 
-/** Whether an object that is seen first is none that the installation wants; never while nobody knows what it wants. */
+/** Whether a new object is none that the installation wants. False while the desired set is not known. */
 export function isUnwanted(
   key: ObjectKey,
   { component, wanted }: { readonly component: Component; readonly wanted: Desired | undefined },
@@ -47,7 +47,7 @@ export function isUnwanted(
 
 type Records = ReadonlyMap<string, Pick<ObservedObject, "uid">>;
 
-/** Obsolete objects of which nothing is to be done any more, while the watches still show them: they were deleted, or are another's. */
+/** Obsolete objects that need no further step while the watches still show them: they were deleted, or belong to another component. */
 export class Dismissed {
   readonly #uids = new Map<string, string>();
 
@@ -55,12 +55,12 @@ export class Dismissed {
     return this.#uids.get(id) === uid;
   }
 
-  /** Takes in objects as they were when they were looked at. */
+  /** Takes in objects in the state in which they were read. */
   add(objects: Records): void {
     for (const [id, { uid }] of objects) this.#uids.set(id, uid);
   }
 
-  /** Forgets what is not shown any more: an older state of the cluster may bring it back. */
+  /** Forgets objects that the watches do not show any more. An older state of the cluster may bring them back. */
   retain(shown: Records): void {
     for (const id of this.#uids.keys()) if (!shown.has(id)) this.#uids.delete(id);
   }

@@ -84,7 +84,7 @@ function isStatic(webhook: unknown, manifest: Manifest): boolean {
   return (isRecord(way) && way["caBundle"] !== undefined) || isInjected(manifest);
 }
 
-/** Whether an injector writes the CA bundle, so that one in the manifest is only a placeholder. */
+/** Whether an injector writes the CA bundle, so that the bundle in the manifest is only a placeholder. */
 function isInjected({ metadata: { annotations = {} } }: Manifest): boolean {
   return Object.keys(annotations).some((name) => injectors.test(name));
 }
@@ -128,7 +128,7 @@ const withoutAssignedAddresses: Strip = (manifest) => {
   );
 };
 
-// A node port in a manifest is one that a user chose, such as `spec.ingress.kourier.http-port`: it is sent.
+// A user chose each node port in a manifest, for example with `spec.ingress.kourier.http-port`: it is sent.
 const always: readonly Strip[] = [
   withoutNulls,
   withoutServerFields,
@@ -148,7 +148,7 @@ function withoutScaledReplicas(manifests: readonly Manifest[]): Strip {
       : manifest;
 }
 
-/** Tells which workloads of a set are scaled by an autoscaler of the set. */
+/** Finds the workloads of a set that an autoscaler of the set scales. */
 export function scaledAmong(manifests: readonly Manifest[]): (manifest: Manifest) => boolean {
   const scaled = new Set(manifests.flatMap(targetOfScaler));
   return ({ kind, metadata }) => scaled.has(workloadId(kind, metadata.namespace, metadata.name));

@@ -13,8 +13,9 @@ export const upstreamAnnotations = [
 const readConditions: readonly unknown[] = ["Available", "Progressing", "ReplicaFailure"];
 
 /**
- * The part of a workload that is kept in memory: its identity, and the fields that readiness.ts, the search for a cause and an adoption read. A cluster may
- * put megabytes into all the others. Of the annotations only the names are kept, and of the managedFields who owns the scale of a workload without pods.
+ * The part of a workload that is kept in memory: its identity, and the fields that readiness.ts, the search for a cause and an adoption read. A
+ * hostile cluster may put megabytes into all other fields. Of the annotations only the names are kept. Of the managedFields only the owner of the
+ * scale of a workload without pods is kept.
  */
 export function workloadPart(object: KubeObject): KubeObject {
   const { apiVersion, kind, metadata, ...workload } = object;

@@ -16,7 +16,7 @@ export interface GuardedResource {
   readonly subResource: string | undefined;
 }
 
-/** The guard that looks at requests for a resource; undefined: none does. Spec: anchor-guard.md 3. */
+/** The guard for requests for a resource; undefined: none. Spec: anchor-guard.md 3. */
 export function guardOf({
   group,
   resource,
@@ -45,7 +45,7 @@ export function isGuarded(
   { operation, object, oldObject }: GuardRequest,
   hubId: string,
 ): boolean {
-  // The guard of CRDs leaves creations alone, and looks at what was there.
+  // The guard of CRDs ignores creations, and reads the old object.
   if (guard === "crd-guard") return operation !== "CREATE" && hasMark(guard, oldObject, hubId);
   return hasMark(guard, object, hubId) || hasMark(guard, oldObject, hubId);
 }
@@ -62,7 +62,7 @@ function hasMark(guard: GuardName, object: GuardRequest["object"], hubId: string
   return recordAt(object, "metadata", "labels")[label] === hubId;
 }
 
-/** Which facts decide about a request; those that are not asked for may be false. */
+/** The facts that decide about a request. Facts that are not asked for may be false. */
 export function factsFor(
   guard: GuardName,
   { operation, object, oldObject }: GuardRequest,
@@ -79,10 +79,7 @@ function confirmationOf(object: GuardRequest["object"]): unknown {
   return recordAt(object, "metadata", "annotations")[guardAnnotations.confirmDeletion];
 }
 
-/**
- * Why a guard refuses a request, or undefined when it lets it pass: the same answer as that of the policy of that name. Spec:
- * anchor-guard.md 4.
- */
+/** Why a guard refuses a request. Undefined when it lets the request pass. Equal to the answer of the policy of that name. Spec: anchor-guard.md 4. */
 export function refusalOf(
   guard: GuardName,
   request: GuardRequest,

@@ -17,17 +17,17 @@ import {
 } from "./guard-view.ts";
 
 /**
- * One rule of a guard, said twice: in CEL for the API server, which evaluates it as a policy, and in TypeScript for the webhook. The
- * truth table of anchor-guard.md 4 holds the two to each other.
+ * One rule of a guard in two languages: in CEL for the API server, which evaluates it as a policy, and in TypeScript for the webhook. The truth table
+ * of anchor-guard.md 4 proves that both are equal.
  */
 export interface GuardRule {
   /** True lets the request pass. */
   readonly expression: string;
-  /** The same as `expression`. */
+  /** Equal to `expression`. */
   readonly passes: (view: GuardView) => boolean;
-  /** What a refused user reads. */
+  /** The message for a refused user. */
   readonly message: (view: GuardView) => string;
-  /** The same as `message`, where it depends on more than the hub. */
+  /** Replaces `message` where the text depends on more than the hub. */
   readonly messageExpression?: (hubId: string) => string;
 }
 
@@ -45,7 +45,7 @@ const probeOfDelete: GuardRule = {
   message: () => "knfleet enforcement probe: denied as intended (DELETE)",
 };
 
-/** Who may say that an object is to be deleted all the same; `where` narrows the right to a namespace. */
+/** The users who may confirm the deletion of an object; `where` narrows the right to a namespace. */
 function confirmation(where: string, place: (view: GuardView) => string): GuardRule {
   const right = `authorizer.group('operator.knative.dev').resource('anchors')${where}.name(oldObject.metadata.name).check('unprotect').allowed()`;
   return {
@@ -188,7 +188,7 @@ const crdRules: readonly GuardRule[] = [
   },
 ];
 
-/** The rules of each guard, in the order in which they are asked; the first that refuses is the one that speaks. */
+/** The rules of each guard, in their order. The first rule that refuses gives the message. */
 export const guardRules: Readonly<Record<GuardName, readonly GuardRule[]>> = {
   "anchor-guard": anchorRules,
   "namespace-guard": namespaceRules,

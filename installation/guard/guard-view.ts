@@ -20,7 +20,7 @@ export interface GuardRequest {
   readonly oldObject: Json | undefined;
 }
 
-/** Whom the guards protect against everybody else. */
+/** The user that the guards let pass. */
 export interface GuardOwner {
   /** Uid of the hub's `kube-system` namespace. */
   readonly hubId: string;
@@ -28,7 +28,7 @@ export interface GuardOwner {
   readonly hubUsers: readonly string[];
 }
 
-/** What no request carries: a policy asks the API server for it, a webhook looks it up beforehand. */
+/** Facts that no request carries. A policy asks the API server for them. A webhook looks them up beforehand. */
 export interface GuardFacts {
   /** The namespace of the object has a deletionTimestamp. */
   readonly namespaceTerminating: boolean;
@@ -36,7 +36,7 @@ export interface GuardFacts {
   readonly mayUnprotect: boolean;
 }
 
-/** A request as the rules see it; the names are those of the variables of the policies. */
+/** A request as the rules see it. The names are those of the variables of the policies. */
 export interface GuardView extends GuardFacts {
   readonly operation: string;
   readonly hubId: string;
@@ -59,7 +59,7 @@ export interface GuardView extends GuardFacts {
   readonly name: string;
 }
 
-/** What the rules need to know of a request. */
+/** The facts about a request that the rules need. */
 export function guardViewOf(
   request: GuardRequest,
   { hubId, hubUsers }: GuardOwner,
@@ -109,12 +109,12 @@ export function isFreeToChange({ operation, isController }: GuardView): boolean 
   return operation !== "UPDATE" || isController;
 }
 
-/** Each marker is there with the same value, or absent, before and after. */
+/** Each marker has one value before and after, or is absent before and after. */
 export function areMarkersKept({ oldAnnotations, newAnnotations }: GuardView): boolean {
   return markers.every((key) => oldAnnotations[key] === newAnnotations[key]);
 }
 
-/** On a live object the same list; while it is being deleted only the garbage collector's own may go. */
+/** A live object keeps its list. During its deletion only the finalizers of the garbage collector may go. */
 export function areFinalizersKept(view: GuardView): boolean {
   const { oldFinalizers, newFinalizers } = view;
   if (!view.deleting) {
@@ -131,7 +131,7 @@ export function areFinalizersKept(view: GuardView): boolean {
   );
 }
 
-/** The guard's label is there before and after, with the same value. */
+/** The guard's label has one value before and after. */
 export function isLabelKept({ oldLabels, newLabels }: GuardView, label: string): boolean {
   return Object.hasOwn(oldLabels, label) && oldLabels[label] === newLabels[label];
 }
@@ -144,7 +144,7 @@ export function isConfirmationKept({ oldAnnotations, newAnnotations }: GuardView
   );
 }
 
-/** Somebody who may has said that this very object is to be deleted. */
+/** A user with the right to it has confirmed the deletion of this object. */
 export function isConfirmed({ uid, oldAnnotations }: GuardView): boolean {
   return uid !== undefined && oldAnnotations[confirmDeletion] === uid;
 }
@@ -164,10 +164,10 @@ export function definitionOf({ name }: GuardView): string {
   return `CustomResourceDefinition ${name}`;
 }
 
-/** End of a CEL text: what to do instead of the deletion. */
+/** End of a CEL text: the advice in place of the deletion. */
 export const wayOutExpression = `Delete the custom resource on the hub instead. Break-glass: set annotation ${confirmDeletion}=' + oldObject.metadata.uid + ' first'`;
 
-/** The same, for the object of a request. */
+/** The advice for the object of a request. */
 export function wayOut({ uid }: GuardView): string {
   return `Delete the custom resource on the hub instead. Break-glass: set annotation ${confirmDeletion}=${uid} first`;
 }
