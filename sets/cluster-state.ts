@@ -46,30 +46,30 @@ export interface ClusterState {
   readonly message: string;
   /** Ms since the epoch at which the state may change by itself. */
   readonly until?: number;
-  /** The cluster does not answer, and counts as failed all the same. */
+  /** The cluster does not answer, and counts as failed. */
   readonly isDark?: true;
 }
 
-/** What the state of a cluster follows from. Times are ms since the epoch. */
+/** The facts that decide the state of a cluster. Times are ms since the epoch. */
 export interface ClusterFacts {
   readonly profile: ClusterProfile | undefined;
   readonly child: Component | undefined;
   readonly desired: DesiredSpec;
   /** Name of the revision that the cluster is to have. */
   readonly revision: string;
-  /** The revision promises what is rendered, so that its stamps do, too. Absent: it does not. */
+  /** The digest of the revision is known, and therefore also that of its stamps. Absent: unknown. */
   readonly hasDigest?: boolean;
-  /** The cluster keeps what it has, and why. */
+  /** Why the cluster keeps its present installation. */
   readonly excluded: string | undefined;
-  /** Somebody else has the cluster, or the hub refused the component. */
+  /** The cluster belongs to another owner, or the hub refused the component. */
   readonly obstacle: { readonly reason: string; readonly message: string } | undefined;
-  /** For what it waits before it gets a revision; absent: for nothing. */
+  /** The obstacle before the cluster gets a revision; absent: none. */
   readonly waitsFor?: string | undefined;
   /** Whether it has been done since its last stamp; undefined: not known. */
   readonly standing?: Standing | undefined;
 }
 
-/** What holds for all clusters of a set. Times are ms since the epoch. */
+/** The facts that all clusters of a set share. Times are ms since the epoch. */
 export interface Timing {
   readonly now: number;
   readonly minReadyMs: number;
@@ -77,10 +77,10 @@ export interface Timing {
   readonly deadlineMs: number | undefined;
   /** When a pause ended: deadlines count from here. */
   readonly resumedAt: number;
-  /** When somebody asked to try the revision again. */
+  /** When a user asked to try the revision again. */
   readonly retriedAt: number;
   readonly isPaused: boolean;
-  /** Whether the rollout was halted at the last look. */
+  /** Whether the last decision halted the rollout. */
   readonly isHalted: boolean;
   /** Whether it may have been: the status is lost. */
   readonly mayBeHalted: boolean;
@@ -108,7 +108,10 @@ function stateWithoutChild({
   return { name: "Blocked", reason: "ValueMissing", message };
 }
 
-/** A dark cluster is no failure, unless the rollout is halted and the cluster may be why, because nobody saw it done: it keeps the halt until it answers and is ready, or somebody asks to try again. */
+/**
+ * An unreachable cluster is no failure, with one exception. When the rollout is halted and the cluster may be the cause, because it was never seen
+ * done, it keeps the halt until it answers and is ready, or until a user asks to try again.
+ */
 function darkState(facts: ClusterFacts, timing: Timing): ClusterState | undefined {
   const dark = unreachableState(facts, timing);
   if (dark === undefined || !(timing.isHalted || timing.mayBeHalted)) return dark;
@@ -188,7 +191,7 @@ function stateAfterStamp(facts: ClusterFacts, timing: Timing): ClusterState {
   const blocked = blockedState(child, timing.now);
   if (blocked !== undefined) return blocked;
   const diverging = differingField(desired.spec, child.spec ?? {});
-  // Until it is ready with what it has, it holds its slot and may fail, whoever has changed it.
+  // Until its installation is ready, the cluster occupies its slot and may fail, also when another writer changed it.
   const wanted = diverging === undefined ? desired.spec["version"] : undefined;
   const settled = settledState({ child, standing }, wanted, timing);
   if (diverging !== undefined && settled?.name === "Done") return divergedState(child, diverging);
@@ -301,14 +304,15 @@ function failedState(child: Component, now: number): ClusterState | undefined {
 }
 
 /**
- * Updating or TimedOut. The deadline counts the time since the stamp in which the cluster was not done: one that is ready again and again for a while times out. It
- * starts again after the cluster was unreachable or blocked, or the set paused. It does not during a halt: only a cluster that is done, or another stamp, ends that.
+ * Updating or TimedOut. The deadline counts the time since the stamp in which the cluster was not done: a cluster that is ready only for short times
+ * does time out. The deadline starts again after the cluster was unreachable or blocked, or the set paused. During a halt it does not start again:
+ * only a cluster that is done, or another stamp, ends the halt.
  */
 function lateState({ child, standing }: Watched, timing: Timing): ClusterState {
   const { now, deadlineMs, isPaused, isHalted } = timing;
   const { reason, message } = saidBy(child, "Ready");
   const facts = { name: "Updating", reason, message } as const;
-  // What the component says begins to count then, though nothing changes.
+  // From then on the status of the component counts, though nothing changes.
   const countsAt = updatedAtOf(child, now) + graceMs;
   const untilCounts = now < countsAt ? countsAt : Number.POSITIVE_INFINITY;
   const isStopped = deadlineMs === undefined || (isPaused && !isHalted);
@@ -318,7 +322,10 @@ function lateState({ child, standing }: Watched, timing: Timing): ClusterState {
   return { ...facts, ...untilTime(Math.min(until, untilCounts)) };
 }
 
-/** When a cluster that is not done times out. What nobody here has seen may have been done before: then it is not late by its stamp while it is unready for a moment. */
+/**
+ * When a cluster that is not done times out. A cluster whose stamp this process did not see may have been done before. It is then not late by its
+ * stamp while it is unready for a moment.
+ */
 function lateAt({ child, standing }: Watched, timing: Timing, deadlineMs: number): number {
   const { now, isHalted } = timing;
   const known = countsFrom({ child, standing }, timing) + deadlineMs;

@@ -54,14 +54,14 @@ export function isLastingFailure(reason: string): boolean {
   return ["Blocked", "Failed"].includes(meanings.get(reason) ?? "");
 }
 
-/** The types of conditions in which a lasting failure is told. */
+/** The types of conditions that report a lasting failure. */
 export const failedTypes = [
   "InstallSucceeded",
   "TargetClusterResolved",
   "DeploymentsAvailable",
 ] as const;
 
-/** The first of these conditions that tells a failure which does not go away by itself; undefined without one. */
+/** The first of these conditions with a failure that does not go away by itself. Undefined without one. */
 export function lastingFailureOf(
   conditions: readonly Omit<Condition, "lastTransitionTime">[],
 ): Said | undefined {
@@ -129,7 +129,7 @@ export function updatedAtOf({ metadata }: Component, now: number): number {
   return timeOf(metadata.annotations?.[setAnnotations.updatedAt], now);
 }
 
-/** A time of Kubernetes in ms since the epoch; 0 when there is none. A time in the future or an invalid one counts as now. */
+/** A time of Kubernetes in ms since the epoch. 0 when the time is missing. A time in the future or an invalid one counts as now. */
 export function timeOf(text: string | undefined, now: number): number {
   if (text === undefined) return 0;
   const time = Date.parse(text);

@@ -5,7 +5,7 @@ import { targetVersion } from "../render/release/version.ts";
 import type { RevisionContent } from "./desired-spec.ts";
 import type { Revision, SetFacts } from "./facts.ts";
 
-/** What a set promises now: its template and overrides, with the exact versions that the release folder has for them, and a digest of what they render. Pure. */
+/** The present content of a set: its template and overrides, the exact versions that the release folder has for them, and a digest of the rendering. Pure. */
 export function contentOf(
   set: FleetSet,
   { available = [], digest }: Pick<SetFacts, "available" | "digest">,
@@ -38,7 +38,7 @@ function wantedVersions({ template, overrides = [] }: RevisionContent): readonly
   return [...new Set(named)];
 }
 
-/** The content of a revision with its exact versions in the template and the overrides, as a set has to name them to get the same again. */
+/** The content of a revision with its exact versions in the template and the overrides. A set with these versions renders the revision again. */
 export function pinnedContent({ template, overrides, versions }: RevisionContent): RevisionContent {
   if (versions === undefined)
     return { template, ...(overrides === undefined ? {} : { overrides }) };
@@ -61,7 +61,7 @@ function withVersion(
   return { ...template, spec: { ...template.spec, version } };
 }
 
-/** Whether two revisions come from the same template and overrides, whatever their versions are. */
+/** Whether two revisions come from equal templates and overrides. Versions do not matter. */
 export function isSameWish(one: RevisionContent, other: RevisionContent): boolean {
   return (
     isSameJson(one.template, other.template) &&
@@ -69,7 +69,7 @@ export function isSameWish(one: RevisionContent, other: RevisionContent): boolea
   );
 }
 
-/** Whether a revision comes from the same template, overrides and exact versions as what the set promises now. */
+/** Whether a revision has the template, overrides and exact versions of the present content of the set. */
 export function isOfVersions(
   { content }: Revision,
   wanted: RevisionContent,
@@ -107,7 +107,7 @@ function isNewest({ kind, wanted, installed }: Installed, available: readonly st
   return installed === undefined || targetVersion(wanted, available, kind) === installed;
 }
 
-/** Why the clusters cannot go back from one revision to another, whatever they have, as the end of a sentence; undefined when they can. */
+/** Why no cluster can go back from one revision to another, as the end of a sentence. Undefined when clusters can. */
 export function goneContent(back: RevisionContent, from: RevisionContent): string | undefined {
   const { versions, digest } = back;
   const isVague = wantedVersions(back).some((wanted) => from.versions?.[wanted] !== undefined);

@@ -32,8 +32,8 @@ import { refusedClusters } from "./stages.ts";
 import { unwrittenSentence } from "./unwritten.ts";
 
 /**
- * Decides what a set does now: which components are written, removed or left, and what its status says. Pure: the same facts and the same time give the
- * same decision, in any process. Spec: sets.md R2.
+ * Decides the next writes of a set: which components are written, removed or left as orphans, and the status of the set. Pure: equal facts and an
+ * equal time give an equal decision, in any process. Spec: sets.md R2.
  */
 export function decide(facts: SetFacts, now: number): Decision {
   const { set, selection } = facts;
@@ -51,7 +51,7 @@ export function decide(facts: SetFacts, now: number): Decision {
   return new Look(facts, selection.clusters, now).decide();
 }
 
-/** Where the stages are, and when to look again. */
+/** The progress of the stages, and the time of the next decision. */
 interface Walk {
   readonly progress: readonly StageProgress[];
   readonly nextLooks: readonly (number | undefined)[];
@@ -78,7 +78,7 @@ function notBegun({ status, ...rest }: StageProgress): StageProgress {
   return { ...rest, status: { ...counts, state: "Waiting" } };
 }
 
-/** The stage that a rollout is in: the halted one, or the first that is not passed. */
+/** The current stage of a rollout: the halted one, or the first that is not passed. */
 function stageInTurn(progress: readonly StageProgress[]): StageProgress | undefined {
   return (
     progress.find(({ status }) => status.state === "Halted") ??
@@ -93,7 +93,7 @@ function phaseOf(progress: readonly StageProgress[]): RolloutPhase {
   return state === undefined || state === "Passed" || state === "Empty" ? "Complete" : state;
 }
 
-/** What the stage in turn waits for; without one, what clusters that joined wait for. */
+/** The obstacle of the current stage. Without a current stage, the obstacle of clusters that joined. */
 function waitingForOf(progress: readonly StageProgress[]): string {
   const stage = stageInTurn(progress) ?? progress.find(({ waitingFor }) => waitingFor !== "");
   const { waitingFor = "", status } = stage ?? {};
@@ -109,7 +109,7 @@ class Look {
   readonly #update: Revision;
   readonly #current: Revision | undefined;
   readonly #plan: RemovalPlan;
-  /** What the record of the revision lacks. */
+  /** The missing entries of the record of the revision. */
   readonly #news: readonly RecordEntry[];
   readonly #isPaused: boolean;
   readonly #isComplete: boolean;
@@ -165,7 +165,7 @@ class Look {
     return this.#decision({ ...walk, nextLooks: looks, stages, stage, stamps, phase, waitingFor });
   }
 
-  /** Without any cluster nothing was proven: those that come later get the revision stage by stage. */
+  /** Without any cluster nothing was proven. Later clusters get the revision stage by stage. */
   #isToBeCompleted(progress: readonly StageProgress[]): boolean {
     return (
       !this.#isComplete &&
@@ -231,7 +231,7 @@ class Look {
     return isSkipped ? `No cluster is left after rollout skip: none gets ${revision}` : undefined;
   }
 
-  /** The stages in order; each is due when those before are passed. */
+  /** The stages in order. Each stage is due when the earlier ones are passed. */
   #walk(stages: readonly Stage[]): Walk {
     const { set } = this.#facts;
     const { windows = [], maxUnreachable } = set.spec.rollout ?? {};
@@ -267,7 +267,7 @@ class Look {
     return stagesWith(this.#facts, this.#selected, judgement);
   }
 
-  /** What the status says about a stage in this rollout. A completed rollout has passed all of them. */
+  /** The stored progress of a stage in this rollout. A completed rollout has passed all stages. */
   #before({ spec }: Stage): StageMemory | undefined {
     const { status } = this.#facts.set;
     const isSame = status?.updateRevision === this.#update.name;
@@ -297,7 +297,7 @@ class Look {
     return { history: { ...historyAfter(history, stages, times), emptySince } };
   }
 
-  /** The record of the revision with what it lacks. */
+  /** The record of the revision with the missing entries. */
   get #record(): readonly RecordEntry[] {
     return [...(this.#update.record ?? []), ...this.#news];
   }
@@ -317,7 +317,7 @@ class Look {
     const { unwritten } = this.#facts;
     const report = {
       ...found,
-      // What the hub did not take last time may not be taken now.
+      // The hub may refuse these writes again.
       stamps: stamps.filter(({ cluster }) => unwritten?.has(cluster) !== true),
       waitingFor: unwrittenSentence(this.#facts, { stamps, removals }) ?? found.waitingFor,
       phase: this.#isPaused ? "Paused" : phase,

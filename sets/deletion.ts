@@ -5,7 +5,10 @@ import { clusterKeyOf } from "./removals.ts";
 
 const shownClusters = 3;
 
-/** For which clusters a deleted set waits, and what the component of the first one says; undefined: for none. Those that do not answer come first. Pure. */
+/**
+ * The clusters for which a deleted set waits, with the message of the component of the first one. Undefined: it waits for none. Clusters that do not
+ * answer come first. Pure.
+ */
 export function deletionSentence(children: readonly Component[]): string | undefined {
   const leaving = children
     .filter(({ metadata }) => metadata.deletionTimestamp !== undefined)
@@ -18,7 +21,7 @@ export function deletionSentence(children: readonly Component[]): string | undef
   return `The set is deleted and waits for ${named}${cause}`;
 }
 
-/** Why a component is not gone: its cluster does not answer, or else what it says last. */
+/** Why a component still exists: its cluster does not answer, or else the last message of the component. */
 function causeOf(child: Component): { readonly message: string } {
   const cluster = saidBy(child, "TargetClusterResolved");
   return isDark(child) ? cluster : saidBy(child, "Ready");

@@ -5,15 +5,15 @@ import { hashOf } from "../render/fields.ts";
 import { matchesProfile } from "./select-clusters.ts";
 import { type Filled, fillValues, referenceStart, valuesOf } from "./values.ts";
 
-/** What a revision of a set holds. */
+/** The content of a revision of a set. */
 export type RevisionContent = Pick<FleetSetSpec, "template" | "overrides"> & {
   /** The exact version for each text of `version` that names none, such as `1.23`; an empty text stands for none. Absent: all are exact. */
   readonly versions?: Readonly<Record<string, string>>;
-  /** Digest of what is rendered: of the release files that are used, and of the rendering. Absent: not known. */
+  /** Digest of the rendering and of its release files. Absent: not known. */
   readonly digest?: string;
 };
 
-/** The desired spec of one cluster, or the reference for which the cluster has no value. */
+/** The desired spec of one cluster, or the reference to a value that the cluster lacks. */
 export type DesiredSpec =
   | { readonly spec: Readonly<Record<string, unknown>>; readonly hash: string }
   | { readonly missing: string };
@@ -25,7 +25,7 @@ export function shortHashOf(value: unknown): string {
   return hashOf(value).slice(0, hashLength);
 }
 
-/** Name of the ControllerRevision of a content. The kind is hashed too, because sets of both kinds may have the same name. Spec: sets.md 5, 11. */
+/** Name of the ControllerRevision of a content. The hash includes the kind, because sets of both kinds may have equal names. Spec: sets.md 5, 11. */
 export function revisionNameOf({
   kind,
   metadata,
@@ -70,7 +70,7 @@ export function isForCluster(override: SetOverride, profile: ClusterProfile): bo
   );
 }
 
-/** The spec that all clusters with the same overrides share. */
+/** The spec that all clusters with equal overrides share. */
 interface Merged {
   readonly overrides: string;
   readonly spec: unknown;
@@ -78,7 +78,7 @@ interface Merged {
   readonly asked: readonly string[] | undefined;
 }
 
-/** Computes the desired specs of one revision. Clusters with the same overrides and values share one spec, which is computed once. */
+/** Computes the desired specs of one revision. Clusters with equal overrides and values share one spec, which is computed once. */
 export class DesiredSpecs {
   readonly #content: RevisionContent;
   readonly #merged = new Map<string, Merged>();
@@ -121,7 +121,7 @@ export class DesiredSpecs {
     return { spec, hash: shortHashOf([this.#content.template.metadata ?? {}, spec]) };
   }
 
-  /** A spec with the exact version that the revision has for the one it names. */
+  /** A spec with the exact version of the revision in place of its version. */
   withExactVersion(spec: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
     const { version = "", manifests } = spec;
     const exact = this.#content.versions?.[String(version)];

@@ -18,7 +18,7 @@ export interface Revision {
   readonly failed: boolean;
   /** When a user asked to try the revision again, RFC 3339. */
   readonly retriedAt?: string;
-  /** What happened to it, the oldest first; absent: nothing is recorded. */
+  /** The record of the revision, the oldest entry first; absent: empty. */
   readonly record?: readonly RecordEntry[];
   readonly content: RevisionContent;
 }
@@ -54,13 +54,13 @@ export interface SetFacts {
   readonly obstacles: ReadonlyMap<string, Obstacle>;
   /** By `namespace/name`: why the last write for a cluster failed on the hub and may succeed later. */
   readonly unwritten?: ReadonlyMap<string, string>;
-  /** By `namespace/name`: for what a cluster waits before it begins, because of `rollout.after`. */
+  /** By `namespace/name`: the obstacle before a cluster begins, because of `rollout.after`. */
   readonly waits?: ReadonlyMap<string, string>;
   /** The versions of the release folder, the newest first. Absent: not known, and `version` of the set is taken as it is written. */
   readonly available?: readonly string[];
-  /** Digest of what the set renders now; absent: not known, and nothing begins because of it. */
+  /** Digest of the present rendering of the set. Absent: not known, and nothing begins because of it. */
   readonly digest?: string;
-  /** Absent: this process has not looked at the set before. */
+  /** Absent: the first decision of this process about the set. */
   readonly history?: History;
   /** What clusters answered to the checks of the set. Absent: nobody asks them, and none is verified. */
   readonly answers?: Answers;
@@ -117,7 +117,7 @@ export type RevisionMark = { readonly entries?: readonly RecordEntry[] } & (
 export interface Decision {
   readonly status: FleetSetStatus;
   readonly mark?: RevisionMark;
-  /** What is added to the record of a revision before anything else is written. */
+  /** Entries for the record of a revision, written before everything else. */
   readonly records?: Records;
   readonly stamps: readonly Stamp[];
   readonly removals: Removals;
@@ -125,13 +125,13 @@ export interface Decision {
   readonly dropsAcceptance?: boolean;
   /** When to decide again even if nothing has changed, in ms since the epoch. */
   readonly nextLook: number | undefined;
-  /** What the next decision has to know. Absent: as before. */
+  /** The memory for the next decision. Absent: unchanged. */
   readonly history?: History;
   /** What is to be asked until the next decision; empty: nothing. */
   readonly verifications?: readonly Verification[];
 }
 
-/** Entries for the record of a revision. When they are written, the deeds on the set are told and go. */
+/** Entries for the record of a revision. Once they are written, the deeds are removed from the set. */
 export interface Records {
   readonly name: string;
   readonly entries: readonly RecordEntry[];

@@ -11,7 +11,7 @@ import {
 
 type Times = Pick<Timing, "now" | "deadlineMs" | "resumedAt">;
 
-/** What is known after the clusters were judged. */
+/** The history after the clusters were judged. */
 export function historyAfter(history: History, stages: readonly Stage[], times: Times): History {
   const clusters = new Map<string, Seen>();
   for (const { members } of stages) {
@@ -42,7 +42,7 @@ function standingAfter(
     // A process that has just begun sees by the condition since when the cluster is ready.
     return { countsFrom: counts, doneSince: isGuess === true ? countsFrom : times.now };
   }
-  // Nobody can see how the cluster is now.
+  // The present state of the cluster cannot be read.
   if (state.name === "Unreachable" || state.isDark === true) return before;
   return doneSince === undefined ? before : { countsFrom: countsFromOf(before, times) };
 }

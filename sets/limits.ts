@@ -61,7 +61,10 @@ function openingOfOne(window: Window, now: number): Opening {
   return { isOpen: true, changesAt: lastRun(schedule, next, now) + lengthMs };
 }
 
-/** The last run until now, `known` being an earlier one. Of windows that overlap the one that began last closes last; there may be one a minute for a week. */
+/**
+ * The last run until now; `known` is an earlier run. When windows overlap, the window that began last closes last. There may be one window a minute
+ * for a week.
+ */
 function lastRun(schedule: Cron, known: number, now: number): number {
   let [last, end] = [known, now];
   while (end - last >= 60_000) {

@@ -34,7 +34,7 @@ export function stagesWith(
   const { spec } = facts.set;
   const judge = judgeOf(facts, judgement);
   const verified = verifierOf(facts, judgement);
-  // Of several for a cluster the oldest one counts: the last of a key is kept.
+  // The oldest of several components for a cluster counts. A Map keeps the last value of a key.
   const byAge = facts.children.toSorted(byText(ageOf)).toReversed();
   const children = new Map(byAge.map((child) => [clusterKeyOf(child), child]));
   const members = new Map<string, Member[]>();
@@ -77,14 +77,14 @@ function verifierOf(
   };
 }
 
-/** Sorts the components for one cluster, as their controller does: one that it refused comes last. */
+/** Sorts the components for one cluster as their controller does: a refused component comes last. */
 function ageOf(child: Component): string {
   const { creationTimestamp = "", name, uid } = child.metadata;
   const isRefused = saidBy(child, "InstallSucceeded").reason === "DuplicateComponent";
   return [isRefused ? "1" : "0", creationTimestamp, name, uid].join("|");
 }
 
-/** The same members, judged by another revision. */
+/** The members, judged by another revision. */
 export function judgedAnew(
   members: readonly Member[],
   facts: SetFacts,
@@ -102,7 +102,7 @@ type Judge = (
   excluded: string | undefined,
 ) => Member;
 
-/** Returns a function that judges clusters by one revision. Clusters with the same overrides and values share one spec. */
+/** Returns a function that judges clusters by one revision. Clusters with equal overrides and values share one spec. */
 function judgeOf({ set, obstacles, history, waits }: SetFacts, judgement: Judgement): Judge {
   const { content, name: revision } = judgement.revision;
   const specs = new DesiredSpecs(content);

@@ -2,10 +2,10 @@ import { timestampOf } from "../api/conditions.ts";
 import { isRecord, jsonOf, textAt } from "../api/fields.ts";
 import { cutText, shortText } from "./set-conditions.ts";
 
-/** What users do with a rollout. */
+/** The actions of users on a rollout. */
 export const deeds = ["approve", "pause", "resume", "retry", "undo", "skip", "abort"] as const;
 export type Deed = (typeof deeds)[number];
-/** What becomes of a revision. */
+/** The steps in the life of a revision. */
 const events = ["begin", "complete", "halt", "rollback", "supersede"] as const;
 
 /** One entry of the record of a revision. All texts are plain and short. */
@@ -17,9 +17,9 @@ export interface RecordEntry {
   readonly user?: string;
   /** Stage of the rollout at that time. */
   readonly stage?: string;
-  /** What the deed is about: a gate, a cluster or a stage. */
+  /** The subject of the action: a gate, a cluster or a stage. */
   readonly subject?: string;
-  /** Why: what the user said, or why the rollout failed. */
+  /** The reason: the text of the user, or why the rollout failed. */
   readonly reason?: string;
 }
 
@@ -30,13 +30,13 @@ export const longestName = 100;
 /** Longest text of an entry that is no reason, in bytes of JSON. */
 export const longestSubject = 300;
 
-/** The record of a revision, as its annotation has it. What is no entry is left out. */
+/** The record of a revision, from its annotation. Invalid entries are left out. */
 export function recordOf(text: string | undefined): readonly RecordEntry[] {
   const list = jsonOf(text ?? "");
   return (Array.isArray(list) ? list : []).flatMap(entryOf).slice(-mostEntries);
 }
 
-/** A record with more entries. The first one and the newest are kept, 50 in all. */
+/** A record with more entries. Keeps the first one and the newest, 50 in all. */
 export function withEntries(
   record: readonly RecordEntry[],
   entries: readonly RecordEntry[],
@@ -45,7 +45,7 @@ export function withEntries(
   return first === undefined ? [] : [first, ...rest.slice(1 - mostEntries)];
 }
 
-/** The entry that a value is, in a list; empty for what is none. */
+/** A list with the entry of a valid value; an empty list for an invalid one. */
 export function entryOf(value: unknown): readonly RecordEntry[] {
   if (!isRecord(value)) return [];
   const what = [...deeds, ...events].find((one) => one === value["what"]);

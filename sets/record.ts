@@ -14,7 +14,7 @@ import { cutText, shortText } from "./set-conditions.ts";
 import { isPaused } from "./set-status.ts";
 import { abortReasonOf, skippedNames } from "./skips.ts";
 
-/** The deeds that `kubectl knfleet rollout` has left on a set, the oldest first. Approvals are told by their own annotations. */
+/** The deeds that `kubectl knfleet rollout` wrote on a set, the oldest first. Approvals have annotations of their own. */
 function deedsOf({ metadata }: Pick<FleetSet, "metadata">): readonly RecordEntry[] {
   return Object.entries(metadata.annotations ?? {})
     .flatMap(([name, value]) => {
@@ -26,12 +26,12 @@ function deedsOf({ metadata }: Pick<FleetSet, "metadata">): readonly RecordEntry
     .toSorted((a, b) => (a.at < b.at ? -1 : 1));
 }
 
-/** Whether a set has deeds, or what should be one: all of them go once they are read. */
+/** Whether a set has annotations of deeds, also invalid ones. All of them are removed once they are read. */
 export function hasDeeds({ metadata }: Pick<FleetSet, "metadata">): boolean {
   return Object.keys(metadata.annotations ?? {}).some((name) => name.startsWith(steering.did));
 }
 
-/** The entries that the record of the revision that is rolled out lacks: deeds, approvals, and what somebody wrote by hand: pauses, skips and an abort. Pure. */
+/** The missing entries of the record of the current revision: deeds, approvals, and what users wrote by hand: pauses, skips and an abort. Pure. */
 export function newEntries(
   set: FleetSet,
   update: Pick<Revision, "name" | "record" | "failed" | "number" | "completedNumber">,
@@ -104,7 +104,7 @@ export function haltEntry(record: readonly RecordEntry[], turn: Turn): RecordEnt
   return turnEntry("halt", turn);
 }
 
-/** The entry for a revision that ends because another one begins; undefined when it has ended before. */
+/** The entry for a revision that ends because another one begins. Undefined when the revision ended before. */
 export function supersedeEntry(
   set: FleetSet,
   { record = [], completedNumber, number, failed }: Revision,
@@ -116,7 +116,7 @@ export function supersedeEntry(
   return turnEntry("supersede", { stage, reason, now });
 }
 
-/** Entries after which a halt is another one. */
+/** After these entries a halt is a new one. */
 const turns: readonly string[] = [
   "begin",
   "complete",

@@ -36,7 +36,7 @@ export function clusterKeyOf({ spec }: Component): string {
   return ref === undefined ? "" : `${ref.namespace}/${ref.name}`;
 }
 
-/** Plans what happens to components of clusters that the set no longer selects. Pure. Spec: sets.md R11. */
+/** Plans the removal of components whose clusters the set no longer selects. Pure. Spec: sets.md R11. */
 export function planRemovals(
   { set, children, profiles }: Pick<SetFacts, "set" | "children" | "profiles">,
   selected: readonly SelectedCluster[],
@@ -73,8 +73,8 @@ export function planRemovals(
 }
 
 /**
- * True for a component whose cluster left the set because of what its ClusterProfile says now: it exists and does not match, and the set selects as it did when its
- * selection was sound. A set whose last cluster moves to another set so is empty on purpose; one whose selector was changed is not.
+ * True for a component whose cluster left the set because its ClusterProfile changed: the profile exists and does not match, and the set's selection
+ * is unchanged since it was sound. So a set whose last cluster moves to another set is empty on purpose. A set with a changed selector is not.
  */
 function isRelabelled(
   { spec, metadata, status }: FleetSet,
@@ -91,7 +91,7 @@ function isRelabelled(
     status?.observedGeneration === metadata.generation &&
     profile !== undefined &&
     profile.metadata.deletionTimestamp === undefined &&
-    // Properties are what a cluster or its manager says, and may be gone for a moment.
+    // A cluster or its manager reports properties, and they may be missing for a moment.
     spec.clusters.selector?.matchProperties === undefined &&
     !matchesProfile(spec.clusters.selector ?? {}, profile)
   );
@@ -132,7 +132,10 @@ function dueRemovals(
   };
 }
 
-/** Plans what happens to the components of a deleted set. They become orphans, or are deleted stage by stage from the last one. Excluded and held clusters keep theirs. Pure. */
+/**
+ * Plans the removal of the components of a deleted set. They become orphans, or are deleted stage by stage from the last one. Excluded and held
+ * clusters keep their components. Pure.
+ */
 export function planDeletion(
   set: FleetSet,
   { children: all, profiles }: Pick<SetFacts, "children" | "profiles">,

@@ -8,7 +8,7 @@ import type { StageProgress } from "./stage-progress.ts";
 import { countInFlight, isToBegin, stampsOf } from "./stages.ts";
 import { refusedStep } from "./version-step.ts";
 
-/** Why the clusters cannot go back from the failed revision to the current one, as a sentence; undefined when they can. Spec: sets.md R10. */
+/** Why the clusters cannot go back from the failed revision to the current one, as a sentence. Undefined when they can. Spec: sets.md R10. */
 export function rollbackObstacle(
   members: readonly Member[],
   current: Revision | undefined,
@@ -68,7 +68,7 @@ export function rollbackStep(
   return { stamps: [], stage: undefined };
 }
 
-/** Whether the set stamped a cluster with another revision; an excluded one keeps it. */
+/** Whether the set stamped a cluster with another revision. An excluded cluster keeps its revision. */
 function isToReturn({ child, state }: Member, current: Revision): boolean {
   const stamped = child?.metadata.labels?.[setLabels.revision];
   return stamped !== undefined && stamped !== current.name && state.name !== "Excluded";

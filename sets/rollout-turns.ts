@@ -3,7 +3,7 @@ import { revisionNameOf } from "./desired-spec.ts";
 import type { Decision, Revision, SetFacts } from "./facts.ts";
 import { recorded, supersedeEntry } from "./record.ts";
 
-/** The mark of a revision that is to be rolled out, when it is new or an older one is wanted again. */
+/** The mark of a revision that will be rolled out, when the revision is new or an older one is desired again. */
 export function beginning(
   facts: SetFacts,
   now: number,
@@ -24,7 +24,7 @@ export function beginning(
   return { mark, records: { name: before.name, entries: [ended] } };
 }
 
-/** Whether nothing says that a rendering is another one. */
+/** Whether there is no sign that the rendering has changed. */
 function isSameDigest(known: string | undefined, now: string | undefined): boolean {
   return known === undefined || now === undefined || known === now;
 }

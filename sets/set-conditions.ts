@@ -13,7 +13,7 @@ const maxBytes = 300;
 
 /** A sentence from users or other programs, as plain text. A long one ends after a whole word, and with `…`. */
 export function shortText(said: string): string {
-  // One more character than there is room for, so that a cut is seen.
+  // One character more than fits, so that a cut is seen.
   const text = foreignText(said, maxBytes + 1);
   if (fitting(text, maxBytes) === text) return text;
   return `${wholeWords(text, fitting(text, maxBytes - Buffer.byteLength("…")))}…`;
@@ -38,7 +38,7 @@ function fitting(text: string, limit: number): string {
 /** A condition without its time. */
 export type Entry = Omit<Condition, "lastTransitionTime">;
 
-/** Phase of a rollout, and what stops it. */
+/** Phase of a rollout, and why it waits or failed. */
 export interface Outline {
   readonly phase: RolloutPhase;
   /** Why no cluster starts, as a sentence; empty when nothing stops it. */
@@ -66,14 +66,14 @@ export function conditionsWith(
   return entries.reduce((all, entry) => withCondition(all, entry, new Date(now)), before);
 }
 
-/** Phases in which nothing changes before somebody does something, because something failed. */
+/** Phases in which a failure stops every change until a user acts. */
 const stalledPhases: readonly RolloutPhase[] = ["Halted", "RolledBack", "Blocked"];
 /** Phases in which nothing is under way, and nothing has failed. */
 const restingPhases: readonly RolloutPhase[] = ["Complete", "Paused"];
 
 /**
- * The conditions with the one by which kstatus tells a failure from work in progress: `Stalled` or `Reconciling`, which are there only while they are True. A phase that is about
- * neither has none.
+ * The conditions with the one that kstatus reads: `Stalled` for a failure, `Reconciling` for work in progress. Each exists only while it is True.
+ * Other phases have none.
  */
 export function withKstatus(
   set: FleetSet,
@@ -113,7 +113,7 @@ export function conditionsOf(outline: Outline, summary: Summary): readonly Entry
   ];
 }
 
-/** What a rollout waits for, or else what its phase means. */
+/** The obstacle that a rollout waits for, or else the meaning of its phase. */
 export function phaseMessage({ phase, waitingFor }: Pick<Outline, "phase" | "waitingFor">): string {
   return waitingFor === "" ? phaseMessages[phase] : waitingFor;
 }

@@ -70,7 +70,7 @@ export function deletingStatus(
 ): FleetSetStatus {
   const message = shortText(waitingFor ?? "The set is deleted");
   const entry = { type: "Progressing", status: "True", reason: "Deleting", message } as const;
-  // Whoever reads a set that is deleted sees the time of its deletion.
+  // A reader of a deleted set sees the time of the deletion.
   const conditions = withKstatus(set, conditionsWith(set, [entry], now), {
     phase: undefined,
     said: entry,
@@ -79,7 +79,7 @@ export function deletingStatus(
   return { ...set.status, ...observedBy(set), conditions };
 }
 
-/** The status of a set whose selection is unusable; counts and stages stay as they were. */
+/** The status of a set whose selection is unusable. Counts and stages stay unchanged. */
 export function unusableStatus(
   set: FleetSet,
   { reason, message: text }: Obstacle,

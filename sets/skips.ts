@@ -39,7 +39,7 @@ export function skipOf(
   return `Stage ${stage} is skipped in this revision (rollout skip)`;
 }
 
-/** Why somebody ended the rollout of a revision, in their words; undefined when nobody has. */
+/** Why a user ended the rollout of a revision, in the words of that user. Undefined when none did. */
 export function abortReasonOf(
   { metadata }: Pick<FleetSet, "metadata">,
   revision: string,

@@ -17,27 +17,27 @@ import {
 /** Bytes of a user's name in the status. */
 const longestUser = 100;
 
-/** How long a stage selects no cluster before it is passed without one. Spec: sets.md R7. */
+/** A stage that selects no cluster for this time is passed without one. Spec: sets.md R7. */
 const emptyMs = 60_000;
 
-/** What the status keeps of a stage from look to look. */
+/** The progress of a stage that the status keeps between decisions. */
 export type StageMemory = Times & Pick<StageStatus, "state">;
 
-/** What a stage is judged by, besides its clusters. */
+/** The facts that decide the progress of a stage, besides its clusters. */
 export interface StageContext {
   readonly now: number;
   readonly revision: string;
-  /** What the status says about the stage in this rollout; undefined: nothing. A lost fact makes the rollout wait longer, never shorter (R1). */
+  /** The stored progress of the stage in this rollout; undefined: none. A lost fact makes the rollout wait longer, never shorter (R1). */
   readonly before: StageMemory | undefined;
   /** Whether all stages before were passed. */
   readonly isDue: boolean;
   /** Whether all stages were passed by this revision before. */
   readonly isComplete: boolean;
-  /** Whether the status that says it may be lost: the set has none, or one of this revision. */
+  /** Whether the stored progress may be lost: the set has no status, or a status of this revision. */
   readonly mayBeForgotten: boolean;
-  /** How many clusters left the selection whose components the stage stamped and still has. */
+  /** Number of clusters that left the selection and still have a component that the stage stamped. */
   readonly leaving: number;
-  /** Since when the stage has been seen to select no cluster, in ms since the epoch; undefined: nobody watches, and it counts at once. */
+  /** Since when the stage has been seen without clusters, in ms since the epoch. Undefined: not observed, so that an empty stage counts at once. */
   readonly emptySince: number | undefined;
   /** Whether a later stage has clusters, which this one protects. */
   readonly isFollowed: boolean;
@@ -51,11 +51,11 @@ export interface StageProgress {
   readonly status: StageStatus;
   /** How many more clusters may start. */
   readonly slots: number;
-  /** What holds for clusters that join the stage, too. */
+  /** The facts that also hold for clusters that join the stage. */
   readonly limits: StageLimits;
   /** Why nothing starts, as a sentence; empty: nothing stands in the way. */
   readonly waitingFor: string;
-  /** Whether somebody has to approve the stage before it begins. */
+  /** Whether a user has to approve the stage before it begins. */
   readonly awaitsApproval: boolean;
   readonly nextLook: number | undefined;
 }
@@ -123,7 +123,7 @@ function stepOf(stage: Stage, tally: Tally, context: StageContext): Step {
   return runningStep(stage, tally, { ...context, before: started });
 }
 
-/** Somebody wants the rollout to go on without the stage. */
+/** A user wants the rollout to go on without the stage. */
 function skippedStep(times: Times): Step {
   return { state: times.startedAt === undefined ? "Empty" : "Passed", ...times };
 }
@@ -138,7 +138,7 @@ function timesOf(before: StageMemory | undefined): Times {
   };
 }
 
-/** What was done is not any more: the soak begins anew with the end of the halt. */
+/** A cluster that was done is not done any more: the soak begins again after the halt. */
 function haltedStep(times: Times, { failed, maxFailures }: Tally, { spec }: Stage): Step {
   const { doneAt: _, ...rest } = times;
   const waitingFor = `Stage ${spec.name} halted: ${clustersText(failed)} failed, ${failuresText(spec, maxFailures)}`;
@@ -146,8 +146,8 @@ function haltedStep(times: Times, { failed, maxFailures }: Tally, { spec }: Stag
 }
 
 /**
- * A stage without clusters. It is passed without one only when that lasts: profiles are gone for a moment when an inventory starts again. A failure is not forgiven, and
- * a stage that began and of which no cluster was done has proven nothing for the later ones. Spec: sets.md R7.
+ * A stage without clusters. It is passed only when it stays empty: profiles are missing for a moment when an inventory restarts. A failure stays a
+ * failure. A stage that began and never had a cluster that was done proves nothing for the later stages. Spec: sets.md R7.
  */
 function emptyStep(stage: Stage, context: StageContext): Step | undefined {
   const { spec, members } = stage;
@@ -160,7 +160,7 @@ function emptyStep(stage: Stage, context: StageContext): Step | undefined {
   if (before.state === "Passed") return undefined;
   const step = { state: "Rolling", ...timesOf(before) } as const;
   if (leaving > 0) return { ...step, waitingFor: leaveSentence(spec.name) };
-  // Somebody has excluded them all, and wants it to go on.
+  // A user has excluded all its clusters, and wants the rollout to go on.
   if (before.doneAt !== undefined || members.length > 0) return undefined;
   const nextLook = emptyUntil(context);
   if (!isFollowed && nextLook === undefined) return undefined;
@@ -169,7 +169,7 @@ function emptyStep(stage: Stage, context: StageContext): Step | undefined {
   return { ...step, waitingFor };
 }
 
-/** A stage without clusters that has not begun, or of which the status that says so is lost. */
+/** A stage without clusters that has not begun, or whose stored progress is lost. */
 function unbegunStep(name: string, context: StageContext): Step {
   const { before, leaving, mayBeForgotten } = context;
   const mayHaveBegun = before === undefined && mayBeForgotten;
@@ -195,14 +195,14 @@ function leaveSentence(name: string): string {
 /** A passed stage is not opened again by clusters that join or lag; it halts the rollout when too many of them fail. */
 function passedStep(stage: Stage, tally: Tally, context: StageContext): Step {
   const times = timesOf(context.before);
-  // After the rollout a cluster that breaks stops only those that are still to get the revision.
+  // After the rollout, a failed cluster stops only the clusters that do not have the revision yet.
   const mayHalt = !context.isComplete || tally.pending > 0;
   if (mayHalt && tally.failed > tally.maxFailures) return haltedStep(times, tally, stage);
   if (tally.pending === 0) return { state: "Passed", ...times };
   return { state: "Passed", ...times, ...admissionOf(stage, tally, context) };
 }
 
-/** What a stage waits for before its first cluster. */
+/** The obstacle of a stage before its first cluster. */
 function closedGate(
   stage: Stage,
   tally: Tally,
@@ -243,7 +243,7 @@ function runningStep(stage: Stage, tally: Tally, context: StageContext): Step {
   const { now, before } = context;
   const times = timesOf(before);
   const isFinished = hasFinished(tally);
-  // The soak begins again with a cluster that is not done any more, but not with those that join.
+  // A cluster that is not done any more starts the soak again. A cluster that joins does not.
   if (!isFinished && (times.doneAt === undefined || tally.relapsed > 0)) {
     const { doneAt: _, ...step } = rollingStep(stage, tally, context);
     return step;
@@ -293,7 +293,7 @@ function stuckSentence({ spec }: Stage, tally: Tally): string | undefined {
   return `Stage ${spec.name} waits: ${clustersText(blocked)} ${are} blocked, ${failuresText(spec, maxFailures)}`;
 }
 
-/** Who approved a gate for this revision; undefined: nobody. An approval of another revision does not count. Spec: sets.md R9. */
+/** The user who approved a gate for this revision; undefined: none. An approval of another revision does not count. Spec: sets.md R9. */
 function approvalOf(
   stage: string,
   gate: "before" | "after",

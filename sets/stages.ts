@@ -61,8 +61,8 @@ export function countInFlight(members: readonly Member[]): number {
 }
 
 /**
- * How many more members may start. A cluster that is blocked and not ready since its last stamp counts like a failed one, and those that are more than
- * may fail hold slots. Spec: sets.md R5.
+ * The number of further members that may start. A cluster that is blocked and not ready since its last stamp counts as failed. Failed clusters beyond
+ * the limit occupy slots. Spec: sets.md R5.
  */
 export function freeSlotsOf(
   members: readonly Member[],
@@ -76,7 +76,7 @@ export function freeSlotsOf(
 }
 
 /**
- * True for a cluster that waits for the next stamp and is not ready since the last one. It keeps its slot before clusters that are ready, because another
+ * True for a cluster that waits for the next stamp and is not ready since the last one. It keeps its slot before ready clusters, because another
  * stamp cannot make it worse.
  */
 function isLeftUnready({ child, state }: Member): boolean {
@@ -108,7 +108,7 @@ export interface Turn {
   readonly isDue?: (member: Member) => boolean;
 }
 
-/** The stamps of the next members, one for each free slot. Members that are not ready come first, the others follow in the order of the set. Spec: sets.md R5. */
+/** The stamps of the next members, one for each free slot. Unready members come first, the others follow in the order of the set. Spec: sets.md R5. */
 export function stampsOf(
   members: readonly Member[],
   { stage, revision, order = "Hashed", isDue = () => true }: Turn,

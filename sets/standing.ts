@@ -2,7 +2,7 @@ import type { Component } from "../api/component.ts";
 import { setAnnotations } from "../api/fleet-set.ts";
 import { saidBy, timeOf, updatedAtOf } from "./component-said.ts";
 
-/** What is known of a cluster since its last stamp. Times are ms since the epoch. */
+/** The knowledge about a cluster since its last stamp. Times are ms since the epoch. */
 export interface Standing {
   /** It was done when it was last seen to answer, since then without a break. Absent: it was not. */
   readonly doneSince?: number;
@@ -25,18 +25,18 @@ export function countsFromOf(
   return deadlineMs === undefined || doneMs >= deadlineMs ? now : countsFrom + doneMs;
 }
 
-/** What a process has seen of one cluster. */
+/** The observations of one cluster by this process. */
 export interface Seen extends Standing {
   /** The stamp that it is about. */
   readonly stamp: string;
 }
 
 /**
- * What a process has seen of the clusters of a set. Conditions tell since when a cluster is ready or not, and not what it was before. A process that begins knows nothing of earlier
- * stamps: then a cluster that is not ready gets a minute at least.
+ * The observations of the clusters of a set by this process. Conditions show since when a cluster is ready or not, but no earlier state. A new
+ * process has no observations of earlier stamps: it gives an unready cluster at least a minute.
  */
 export interface History {
-  /** Since when the set has been looked at, in ms since the epoch. */
+  /** When this process began to observe the set, in ms since the epoch. */
   readonly since: number;
   /** By `namespace/name` of the ClusterProfile. */
   readonly clusters: ReadonlyMap<string, Seen>;
@@ -58,7 +58,7 @@ export function standingOf(
   return isSeen ? { countsFrom: stampedAt } : guessOf(child, now);
 }
 
-/** Where a cluster stands whose stamp nobody here has seen, by its conditions alone. */
+/** The standing of a cluster whose stamp this process did not see, from its conditions alone. */
 export function guessOf(child: Component, now: number): Standing {
   const { since } = saidBy(child, "Ready");
   return { countsFrom: Math.max(updatedAtOf(child, now), timeOf(since, now)), isGuess: true };

@@ -11,10 +11,10 @@ import type { Member, Stage } from "./facts.ts";
 import { concurrencyOf, type Share, shareOf, usualShare } from "./limits.ts";
 import { countInFlight, freeSlotsOf, isToBegin } from "./stages.ts";
 
-/** What a stage is counted by, besides its clusters. */
+/** The facts for the counts of a stage, besides its clusters. */
 export interface TallyContext {
   readonly now: number;
-  /** What the status says about the stage in this rollout. */
+  /** The stored progress of the stage in this rollout. */
   readonly before: Pick<StageStatus, "startSize" | "doneAt"> | undefined;
   /** `rollout.maxUnreachable` of the set. */
   readonly maxUnreachable: Share;
@@ -27,7 +27,7 @@ export interface StageLimits {
   readonly hasTooManyUnreachable: boolean;
 }
 
-/** Counts of a stage, and what its limits allow. */
+/** Counts of a stage, and the remaining room in its limits. */
 export interface Tally extends StageLimits {
   readonly size: number;
   readonly done: number;
@@ -40,11 +40,11 @@ export interface Tally extends StageLimits {
   readonly unreachable: number;
   readonly maxUnreachable: number;
   readonly blocked: number;
-  /** For what the first of the clusters that wait for another set waits; undefined: none does. */
+  /** The obstacle of the first cluster that waits for another set. Undefined: no cluster waits. */
   readonly waitsFor: string | undefined;
   /** Clusters that the stage has to wait for. */
   readonly unfinished: number;
-  /** Those of them that were stamped before the stage was done: they were done, and are not any more. */
+  /** The clusters among them that were stamped before the stage was done: they were done once, and are not now. */
   readonly relapsed: number;
   readonly isBlocked: boolean;
 }
@@ -55,7 +55,7 @@ export function tallyOf({ spec, members }: Stage, context: TallyContext): Tally 
   const count = (...names: readonly ClusterStateName[]): number =>
     states.filter(({ name }) => names.includes(name)).length;
   const size = states.length;
-  // Limits do not shrink below those of the start.
+  // Limits do not shrink below the limits at the start.
   const base = Math.max(size, context.before?.startSize ?? 0);
   const maxFailures = shareOf(spec.maxFailures ?? 0, base, 0);
   const maxUnreachable = shareOf(
@@ -124,7 +124,7 @@ export function clustersText(count: number): string {
   return count === 1 ? "1 cluster" : `${count} clusters`;
 }
 
-/** A limit of a stage as a set says it. */
+/** A limit of a stage, from the spec of the set. */
 interface NamedLimit {
   readonly name: "maxFailures" | "maxUnreachable";
   readonly share: Share;

@@ -39,7 +39,7 @@ export function stampedNameOf(set: FleetSet, { child, cluster }: Stamp): string 
 
 /**
  * True when a set has stamped a component. Its labels do not prove that: a copy under another name has them too, and a component from a backup may
- * belong to an earlier set of the same name.
+ * belong to a deleted set of this name.
  */
 export function isChildOf(component: Component, set: FleetSet): boolean {
   const { name, annotations = {} } = component.metadata;

@@ -64,14 +64,14 @@ export interface FleetSetsOptions {
   readonly onUnused: (profile: ClusterProfileRef) => void;
 }
 
-/** A set is looked at, and its status written, once in this time at most. Spec: sets.md R14. */
+/** Shortest interval between two decisions about a set, and between two writes of its status. Spec: sets.md R14. */
 const paceMs = 1_000;
 const setsAtOnce = 4;
 const slowMs = 30_000;
 
 /**
- * Rolls fleet sets out: looks at each one after every change of what it follows from, and when its time has come. Exists while this process leads; everything that
- * has to outlive it is in the objects on the hub. Spec: sets.md R1, R16.
+ * Rolls fleet sets out: decides about each set after every change of its facts, and when its time has come. Exists while this process leads. All
+ * lasting state is in the objects on the hub. Spec: sets.md R1, R16.
  */
 export class FleetSets implements AsyncDisposable {
   readonly #options: FleetSetsOptions;
@@ -250,7 +250,7 @@ export class FleetSets implements AsyncDisposable {
     for (const key of new Set(keys)) {
       const set = key === undefined ? undefined : this.#caches.sets.get(key);
       if (key === undefined || set === undefined) continue;
-      // Namespaces take turns, so that one with many sets does not keep the others waiting.
+      // Namespaces take turns, so that a namespace with many sets does not delay the others.
       const lane = set.metadata.namespace;
       const dueAt = (this.#lookedAt.get(key) ?? -Infinity) + paceMs;
       if (dueAt <= now) this.#queue.add(key, lane);
@@ -258,7 +258,7 @@ export class FleetSets implements AsyncDisposable {
     }
   }
 
-  /** The facts with the digest of what the set renders, as it is then. */
+  /** The facts with the digest of the present rendering of the set. */
   async #digestedFactsOf(key: string): Promise<SetFacts | undefined> {
     const set = this.#caches.sets.get(key);
     if (set === undefined) return undefined;
@@ -289,7 +289,7 @@ export class FleetSets implements AsyncDisposable {
     }
   }
 
-  /** When to look again: not within the pace, and at the latest when a refused component is due. */
+  /** When to decide again: not within the pace, and at the latest when a refused component is due. */
   #paced(key: string, next: Next): Next {
     const refusedMs = this.#notTakenOf(key).dueAt - this.#options.clock.now();
     const ms = Math.min(refusedMs, next.kind === "after" ? next.ms : Infinity);

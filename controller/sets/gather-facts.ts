@@ -28,7 +28,7 @@ export function gatherFacts(set: FleetSet, view: HubView): SetFacts {
   const children = view
     .components(key)
     .filter((one) => one.kind === componentKindOf(set) && isChildOf(one, set));
-  // Those of a set that had this name before are not of this one.
+  // Revisions of a deleted set of this name do not belong to this set.
   const revisions = view
     .revisions(key)
     .filter(
@@ -62,7 +62,7 @@ export function gatherFacts(set: FleetSet, view: HubView): SetFacts {
   return { ...facts, children: [...children, ...adopted], obstacles, waits };
 }
 
-/** What else wants the clusters of a set. */
+/** The other owners of the clusters of a set. */
 class Neighbourhood {
   readonly #set: FleetSet;
   readonly #view: HubView;
@@ -90,7 +90,7 @@ class Neighbourhood {
     return judgeAdoption(this.#set, { component, isOwned }, { profile, specs: this.#specs });
   }
 
-  /** Of several components on a cluster that of a set counts, else the oldest one. */
+  /** The component of a set counts before other components on its cluster. Otherwise the oldest component counts. */
   #componentOn(cluster: string): Component | undefined {
     const rankOf = (one: Component): string =>
       `${this.#isOwned(one) ? 0 : 1}|${one.metadata.creationTimestamp ?? ""}`;
@@ -123,7 +123,7 @@ class Neighbourhood {
   }
 }
 
-/** A component that is taken over, as if no set had stamped it: what a copy or a backup says of its revision counts for nothing. */
+/** A component that will be taken over, without any stamp: the revision in a copy or a backup does not count. */
 function withoutMarks(component: Component): Component {
   const { labels, annotations, ...metadata } = component.metadata;
   const rest = {
@@ -141,7 +141,7 @@ function without(
   return Object.fromEntries(Object.entries(all).filter(([name]) => !marks.has(name)));
 }
 
-/** The oldest of the sets that wants the cluster, before those of `age`. The usual one is the first of all. */
+/** The oldest set that wants the cluster and is older than `age`. The usual one is the first of all. */
 function firstOlder(
   selectors: readonly Selector[],
   age: string,

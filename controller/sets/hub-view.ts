@@ -15,7 +15,7 @@ export interface Selector {
   readonly cluster: SelectedCluster;
 }
 
-/** What the hub holds now, with what this process has written itself. Keys of clusters are `namespace/name`. */
+/** The present objects of the hub, including the recent writes of this process. Keys of clusters are `namespace/name`. */
 export interface HubView {
   readonly set: (key: string) => FleetSet | undefined;
   /** Components in a group of `componentGroupsOf`. */
@@ -30,11 +30,11 @@ export interface HubView {
   readonly policy: ReferencePolicy | undefined;
   /** Why the hub refused components of the set lately, by cluster. */
   readonly refusals: ReadonlyMap<string, Obstacle>;
-  /** Why the hub did not take components of the set at the last look, by cluster. */
+  /** Why the hub refused components of the set after the last decision, by cluster. */
   readonly unwritten?: ReadonlyMap<string, string>;
   /** The versions of the release folder, the newest first; absent: not known. */
   readonly available?: readonly string[];
-  /** Digest of what the set renders now; absent: not known. */
+  /** Digest of the present rendering of the set; absent: not known. */
   readonly digest?: string;
 }
 
@@ -50,7 +50,7 @@ export function placeOf(kind: Component["kind"], cluster: string): string {
   return `${kind} on ${cluster}`;
 }
 
-/** Sorts sets by age: the older one of two has a cluster; of two of the same second the one with the smaller uid. Spec: sets.md 8. */
+/** Sorts sets by age: the older one of two has a cluster. Of two sets from one second, the one with the smaller uid. Spec: sets.md 8. */
 export function ageOf({ metadata }: FleetSet): string {
   return `${metadata.creationTimestamp ?? ""} ${metadata.uid}`;
 }

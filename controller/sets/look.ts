@@ -20,13 +20,13 @@ export interface LookDeps {
   readonly sets: SetWriter;
   readonly revisions: RevisionWriter;
   readonly children: ChildWriter;
-  /** What the hub holds now about a set; undefined: the set is gone. */
+  /** The present facts of the hub about a set; undefined: the set is gone. */
   readonly factsOf: (key: string) => Promise<SetFacts | undefined>;
   /** The set as the hub has it now; undefined: it is gone. */
   readonly setOf: (key: string) => FleetSet | undefined;
-  /** What the hub did not take in a look; nothing, when it took all. */
+  /** The writes of a decision that the hub refused; undefined when there are none. */
   readonly onNotTaken: (set: FleetSet, notTaken: NotTaken) => void;
-  /** What the next look has to know of this one. */
+  /** The memory for the next decision. */
   readonly onSeen: (set: FleetSet, history: History) => void;
   /** What is to be asked about the clusters of the set from now on. */
   readonly onVerifications: (set: FleetSet, verifications: readonly Verification[]) => void;
@@ -35,12 +35,12 @@ export interface LookDeps {
 /** Each mark leads to another decision at once; more in a row than this would be a decision that never ends. */
 const mostMarks = 10;
 const stampsAtOnce = 16;
-/** How soon to look again when a set has changed under our hands. */
+/** How soon to decide again when a set changed during the decision. */
 const staleMs = 250;
 
 /**
- * One look at a set: gathers the facts, decides, and writes the marks of its revisions, then its status, then what is stamped, then what leaves. Whatever is not
- * written because this process ends is decided again by the next one. Throws as the client does.
+ * Gathers the facts of a set, decides, and writes: the marks of its revisions, its status, the stamped components, the leaving components, in this
+ * order. After the end of this process, the next one decides about the missing writes again. Throws as the client does.
  */
 export async function lookAt(key: string, deps: LookDeps, signal: AbortSignal): Promise<Next> {
   try {
@@ -97,7 +97,7 @@ async function dropAbort(key: string, deps: LookDeps, signal: AbortSignal): Prom
   if (set !== undefined) await deps.sets.dropAbort(set, signal);
 }
 
-/** Writes what is new in the record of a revision, and takes it off the set. Returns whether there was something: then the set is another one now. */
+/** Writes the new entries of the record of a revision, and removes the deeds from the set. Returns whether there were any: the set has changed then. */
 // oxlint-disable-next-line max-params -- the set, its decision, and the signal last
 async function record(
   key: string,
@@ -111,7 +111,7 @@ async function record(
   for (const event of recordEvents(records.entries)) {
     void deps.events.record(facts.set, event, signal);
   }
-  // The deeds on a set whose revision only begins belong to that one.
+  // The deeds on a set whose revision only begins belong to that revision.
   const isNew = decision.mark?.kind === "begin";
   const set = isNew ? undefined : deps.setOf(key);
   if (set !== undefined) await deps.sets.dropDeeds(set, facts.set, signal);
@@ -177,7 +177,7 @@ async function tellAgain(key: string, deps: LookDeps, signal: AbortSignal): Prom
   if (mark === undefined) await tell(facts.set, status, deps, signal);
 }
 
-/** Stamps, and then writes what leaves. */
+/** Stamps, and then writes the leaving components. */
 // oxlint-disable-next-line max-params -- three facts, and the signal last
 async function writeChildren(
   facts: SetFacts,

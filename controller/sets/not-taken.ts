@@ -11,12 +11,12 @@ interface Refusal {
   readonly until: number;
 }
 
-/** What the hub did not take of one set. Times are ms of a monotonic clock. */
+/** The writes of one set that the hub refused. Times are ms of a monotonic clock. */
 export class NotTakenMemory {
   readonly #refusals = new Map<string, Refusal>();
   #failed: ReadonlyMap<string, string> = new Map();
 
-  /** Remembers what came of the writes of a look. */
+  /** Remembers the results of the writes of a decision. */
   remember(set: FleetSet, { refused, failed }: NotTaken, now: number) {
     for (const [cluster, obstacle] of refused) {
       this.#refusals.set(cluster, { obstacle, of: specOf(set), until: now + refusedMs });
@@ -24,7 +24,7 @@ export class NotTakenMemory {
     this.#failed = failed;
   }
 
-  /** The refusals that still count: not those of another spec of the set, and not old ones. */
+  /** The refusals that still count: not for another spec of the set, and not old ones. */
   refusals(set: FleetSet, now: number): ReadonlyMap<string, Obstacle> {
     for (const [cluster, { of, until }] of this.#refusals) {
       if (until <= now || of !== specOf(set)) this.#refusals.delete(cluster);
@@ -32,12 +32,12 @@ export class NotTakenMemory {
     return new Map([...this.#refusals].map(([cluster, { obstacle }]) => [cluster, obstacle]));
   }
 
-  /** Forgets the refusal for a cluster: what was refused there is gone. */
+  /** Forgets the refusal for a cluster: the refused component is gone. */
   forget(cluster: string): void {
     this.#refusals.delete(cluster);
   }
 
-  /** Why writes of the last look failed, by cluster. */
+  /** Why writes of the last decision failed, by cluster. */
   get failed(): ReadonlyMap<string, string> {
     return this.#failed;
   }

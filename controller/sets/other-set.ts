@@ -12,7 +12,7 @@ import { componentKindOf, type HubView, placeOf } from "./hub-view.ts";
 
 type View = Pick<HubView, "set" | "components" | "selectionOf" | "profiles">;
 
-/** The key of the set that has to be done on a cluster before this one begins there; undefined: none has to. */
+/** The key of the set that has to be done on a cluster before this one begins there; undefined: none. */
 export function earlierSetKeyOf({ metadata, spec }: FleetSet): string | undefined {
   const { after } = spec.rollout ?? {};
   if (after === undefined) return undefined;

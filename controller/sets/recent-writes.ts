@@ -4,7 +4,7 @@ import { isOlder } from "../../installation/observed-object.ts";
 // By this time the watch must have shown a write; from then on only the watch counts.
 const trustedMs = 600_000;
 
-/** The last writes of this process. The watch shows a write a moment later, so without them the same decision would be made twice. */
+/** The last writes of this process. The watch shows a write a moment later. Without these writes, a decision would be made twice. */
 export class RecentWrites<Item extends KubeObject> {
   readonly #written = new Map<string, { readonly item: Item; readonly at: number }>();
 

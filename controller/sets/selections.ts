@@ -27,8 +27,8 @@ interface Entry {
 const atOnce = 50;
 
 /**
- * The clusters that each set selects, and by which sets each cluster is selected. Each change returns the keys of the sets that it may concern: those that select a cluster of the
- * changed object. Of too many sets in a namespace the oldest ones select clusters.
+ * The clusters that each set selects, and the sets that select each cluster. Each change returns the keys of the sets that it may concern: the sets
+ * that select a cluster of the changed object. With too many sets in a namespace, only the oldest ones select clusters.
  */
 export class Selections {
   readonly #options: SelectionsOptions;
@@ -77,7 +77,7 @@ export class Selections {
     return sorted;
   }
 
-  /** The keys of the sets that select one of some places. */
+  /** The keys of the sets that select at least one of some places. */
   keysOn(places: Iterable<string>): ReadonlySet<string> {
     return new Set([...places].flatMap((place) => [...(this.#places.get(place)?.keys() ?? [])]));
   }
@@ -180,7 +180,7 @@ export class Selections {
     return new Set([...left, ...clusters.map((cluster) => this.#enter(key, entry, cluster))]);
   }
 
-  /** Finds the clusters of a set anew. Returns the keys of the sets that this concerns: none when the clusters are the same ones. */
+  /** Finds the clusters of a set again. Returns the keys of the sets that the change concerns: none when the clusters are unchanged. */
   #placeAnew(key: string, before: Entry): Iterable<string> {
     const touched = this.#place(key, before.set);
     const now = this.#entries.get(key);

@@ -4,18 +4,18 @@ import { codeOfRefusal, isBadPatch } from "../../access/kube/obstacle.ts";
 import { foreignText, redactSecrets } from "../../api/foreign-text.ts";
 import type { Obstacle } from "../../sets/facts.ts";
 
-/** The hub holds another object than the one that was decided about. */
+/** The object on the hub is not the one that the decision was about. */
 export class ChangedMeanwhileError extends Error {
   override readonly name = "ChangedMeanwhileError";
 }
 
-/** What the hub did not take of what was sent, by cluster. */
+/** The writes that the hub refused, by cluster. */
 export interface NotTaken {
   /** It refuses these for good, until something changes. */
   readonly refused: Map<string, Obstacle>;
   /** These may succeed later, and why they did not. */
   readonly failed: Map<string, string>;
-  /** Errors after which a look has to be done again. */
+  /** Errors after which the decision has to be made again. */
   readonly errors: unknown[];
 }
 
@@ -27,7 +27,7 @@ export interface Sending {
   readonly send: () => Promise<void>;
 }
 
-/** Sends writes, `atOnce` at a time. An error of one does not keep the others back. Throws only when this process may not write any more. */
+/** Sends writes, `atOnce` at a time. A failed write does not delay the others. Throws only when this process may not write any more. */
 export async function sendAll(
   sendings: readonly Sending[],
   { atOnce, notTaken }: { readonly atOnce: number; readonly notTaken: NotTaken },
@@ -49,7 +49,7 @@ export async function sendAll(
   await Promise.all(Array.from({ length: Math.min(atOnce, sendings.length) }, worker));
 }
 
-/** Whether the next look decides anew from what the hub holds then. */
+/** Whether the decision has to be made again from the present objects of the hub. */
 export function isOutdated(error: unknown): boolean {
   if (error instanceof ChangedMeanwhileError) return true;
   return (

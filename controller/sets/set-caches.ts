@@ -35,7 +35,7 @@ export interface SetCachesOptions {
   readonly onPolicyIgnored: (set: FleetSet) => void;
   /** A revision of the set with this key was changed or deleted. */
   readonly onRevision: (setKey: string) => void;
-  /** What sets use of a ClusterProfile has changed; undefined: it is gone. */
+  /** A field of a ClusterProfile that sets use has changed. Undefined: the profile is gone. */
   readonly onProfile: (cluster: string, profile: ClusterProfile | undefined) => void;
   /** PlacementDecisions were listed or changed. */
   readonly onPlacements: (source: PlacementSource) => void;

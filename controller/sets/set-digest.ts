@@ -25,9 +25,9 @@ export class SetDigests {
   }
 
   /**
-   * Digest of what a set renders: of its template, and of the template with each override alone and with each two of the first eight. Two suffice: one chooses
-   * the version and the other what is installed of it. It does not depend on the clusters that are selected, or on their values. Undefined when
-   * nothing of it can be rendered.
+   * Digest of the rendering of a set: of its template, of the template with each override alone, and with each two of the first eight overrides. Two
+   * suffice: one override chooses the version, and the other the installed parts. The digest does not depend on the selected clusters or their
+   * values. Undefined when nothing can be rendered.
    */
   of(set: FleetSet): Promise<string | undefined> {
     const { kind, spec } = set;

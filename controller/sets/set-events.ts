@@ -29,7 +29,7 @@ export function setEvents(
   ];
 }
 
-/** Events for approvals of another revision than the one that is rolled out. Spec: sets.md R9. */
+/** Events for approvals of another revision than the current one. Spec: sets.md R9. */
 export function editEvents(before: FleetSet, after: FleetSet): readonly NewEvent[] {
   const { annotations = {} } = after.metadata;
   const known = before.metadata.annotations ?? {};
@@ -55,7 +55,7 @@ const deedReasons: Readonly<Record<Deed, string>> = {
   abort: "Aborted",
 };
 
-/** The Events for what users did with a rollout. What becomes of a revision has Events of its own. Spec: sets.md R15. */
+/** The Events for actions of users on a rollout. The steps of a revision have Events of their own. Spec: sets.md R15. */
 export function recordEvents(entries: readonly RecordEntry[]): readonly NewEvent[] {
   return entries.flatMap(({ what, user, stage, subject, reason }) => {
     const deed = deeds.find((one) => one === what);
@@ -112,7 +112,7 @@ function rolloutEvents(
   return [normal("RolloutStarted", `Revision ${updateRevision} is rolled out (${phase})`)];
 }
 
-/** The stage in the same rollout. */
+/** The stored stage, if it belongs to this rollout. */
 function stageBefore(
   before: FleetSetStatus | undefined,
   { updateRevision }: FleetSetStatus,
@@ -143,7 +143,7 @@ function phaseEvents(
   return phase === "Complete" ? [normal("Complete", completion(after))] : [];
 }
 
-/** For each stage that waits for somebody, before it begins or after it is done. */
+/** For each stage that waits for an approval, before it begins or after it is done. */
 function approvalEvents(
   before: FleetSetStatus | undefined,
   after: FleetSetStatus,

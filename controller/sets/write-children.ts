@@ -28,7 +28,7 @@ export interface ChildWriterOptions {
   readonly contentOf: (component: Pick<Component, "kind" | "spec">) => Promise<Content>;
 }
 
-/** Writes the components of sets. Every method throws as the client does, and remembers what the hub answered. */
+/** Writes the components of sets. Every method throws as the client does, and remembers the answer of the hub. */
 export class ChildWriter {
   readonly #options: ChildWriterOptions;
 
@@ -36,7 +36,10 @@ export class ChildWriter {
     this.#options = options;
   }
 
-  /** Applies what a set wants for a cluster. A component that the set takes over is forced once; fields that others have changed later are not. Spec: sets.md R8. */
+  /**
+   * Applies the desired component for a cluster. A component that the set takes over is forced once. Fields that others change later are not forced.
+   * Spec: sets.md R8.
+   */
   async stamp(set: FleetSet, stamp: Stamp, signal: AbortSignal): Promise<void> {
     const { client, clock } = this.#options;
     const { child } = stamp;
@@ -53,7 +56,7 @@ export class ChildWriter {
     this.#remember(await client.apply(ref, object, options, signal));
   }
 
-  /** The writes for what was decided about components that leave the set. */
+  /** The writes for the decisions about components that leave the set. */
   removals(
     removals: Removals,
     children: readonly Component[],
@@ -84,7 +87,7 @@ export class ChildWriter {
     const { client } = this.#options;
     const live = await client.get(refOf(child), {}, signal);
     if (live?.metadata.uid !== child.metadata.uid) {
-      // What is there now, or nothing, was not judged.
+      // The present component, or its absence, was not judged.
       throw new ChangedMeanwhileError(`${keyTextOf(child)} is another one now`);
     }
     const { managedFields = [], resourceVersion } = live.metadata;

@@ -20,7 +20,7 @@ export interface RevisionWriterOptions {
 const resource = knownResource("apps/v1", "ControllerRevision");
 const { completed, digest, failedAt, retriedAt } = revisionAnnotations;
 
-/** Writes the ControllerRevisions of sets: what a rollout has come to is in them, so that a new leader goes on from there. */
+/** Writes the ControllerRevisions of sets. They hold the progress of a rollout, so that a new leader continues it. */
 export class RevisionWriter {
   readonly #options: RevisionWriterOptions;
 
@@ -91,7 +91,7 @@ export class RevisionWriter {
       this.#remember(await client.create({ resource, namespace }, object, {}, signal));
     } catch (error) {
       if (!(error instanceof ApiError) || error.status !== 409) throw error;
-      // A set that had this name before has left it, with marks that say nothing of this one.
+      // A deleted set of this name left the revision, with marks that say nothing about this set.
       const { ownerReferences } = object.metadata;
       const annotations = {
         [completed]: null,

@@ -6,10 +6,10 @@ import { knownResource } from "../../api/resources.ts";
 import type { RecentWrites } from "./recent-writes.ts";
 import { isFleetSet, setKeyOf } from "./set-caches.ts";
 
-/** Keeps a set until its components are gone or left. Spec: sets.md 5. */
+/** Keeps a set until its components are removed or left as orphans. Spec: sets.md 5. */
 const setFinalizer = "knfleet.dev/fleet-set";
 
-/** Beginnings of the annotations that hold for one rollout, but its end. */
+/** Prefixes of the annotations that hold for one rollout, except for its end. */
 const ofOneRollout: readonly string[] = [
   steering.approve,
   steering.skipClusters,
@@ -65,7 +65,7 @@ export class SetWriter {
     this.#remember(set, await this.#options.client.patch(setRefOf(set), { metadata }, {}, signal));
   }
 
-  /** Takes off a set what holds for one rollout: approvals, skipped clusters and stages. Spec: sets.md R9. */
+  /** Removes from a set the annotations of one rollout: approvals, skipped clusters and stages. Spec: sets.md R9. */
   async dropApprovals(set: FleetSet, signal: AbortSignal): Promise<void> {
     await this.#drop(set, namesOf(set, ofOneRollout), signal);
   }
@@ -75,7 +75,7 @@ export class SetWriter {
     await this.#drop(set, namesOf(set, [steering.abort]), signal);
   }
 
-  /** Takes off a set what users did, once it is in the record of the revision: what `told` has, and not what came later. */
+  /** Removes deeds from a set, once they are in the record of the revision. Only the deeds of `told`, and not later ones. */
   async dropDeeds(set: FleetSet, told: FleetSet, signal: AbortSignal): Promise<void> {
     const { annotations = {} } = set.metadata;
     const isTold = (name: string) => told.metadata.annotations?.[name] === annotations[name];
@@ -90,7 +90,7 @@ export class SetWriter {
     this.#remember(set, await this.#options.client.patch(setRefOf(set), patch, {}, signal));
   }
 
-  /** Takes the acceptance of a selection off a set: what shrinks later is suspicious again. Spec: sets.md R11. */
+  /** Removes the acceptance of a selection from a set: a later shrinking is suspicious again. Spec: sets.md R11. */
   async dropAcceptance(set: FleetSet, signal: AbortSignal): Promise<FleetSet> {
     const { resourceVersion } = set.metadata;
     const annotations = { [steering.acceptSelection]: null };
@@ -99,7 +99,7 @@ export class SetWriter {
     return this.#remember(set, written);
   }
 
-  /** Writes a status that says something new. */
+  /** Writes a status that differs from the stored one. */
   async report(set: FleetSet, status: FleetSetStatus, signal: AbortSignal): Promise<void> {
     if (isSameJson(set.status ?? {}, status)) return;
     const options = { subresource: "status" } as const;
