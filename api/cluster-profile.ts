@@ -61,7 +61,7 @@ export function isClusterProfile(object: KubeObject): object is ClusterProfile {
   return object.kind === "ClusterProfile" && object.metadata.namespace !== undefined;
 }
 
-/** `spec.clusterManager.name` of the ClusterProfiles whose health knfleet itself keeps, by what makes them. */
+/** `spec.clusterManager.name` of the ClusterProfiles whose health knfleet itself keeps, by their source. */
 export const ownManagers = {
   "kubeconfig-secrets": "knfleet-kubeconfig",
   "cluster-api": "knfleet-cluster-api",
@@ -83,14 +83,14 @@ export function isHealthy({ status }: ClusterProfile): boolean {
   return conditionOf(status?.conditions, "ControlPlaneHealthy")?.status === "True";
 }
 
-/** Why a ClusterProfile that a finalizer still holds is not ready: it is being deleted. Undefined for one that stays. */
+/** Why a ClusterProfile with a finalizer is not ready: it is being deleted. Undefined for a profile that is not being deleted. */
 export function leavingMessage({ metadata }: ClusterProfile): string | undefined {
   const { namespace, name, deletionTimestamp } = metadata;
   if (deletionTimestamp === undefined) return undefined;
   return `${describe({ kind: "ClusterProfile", namespace, name })} is being deleted since ${deletionTimestamp}, and a finalizer holds it`;
 }
 
-/** `status.properties` of a ClusterProfile, by name. Of several with one name the last counts. */
+/** `status.properties` of a ClusterProfile, by name. The last property with a name counts. */
 export function propertiesOf(profile: KubeObject): Readonly<Record<string, string>> {
   const properties = listAt(recordAt(profile, "status"), "properties");
   return Object.fromEntries(

@@ -3,7 +3,7 @@ import type { KnativeEventingSpec, KnativeServingSpec } from "./schema/component
 
 export const operatorApiVersion = "operator.knative.dev/v1beta1";
 
-/** Reference to the ClusterProfile whose cluster a component is installed on. */
+/** Reference to the ClusterProfile of the cluster on which a component is installed. */
 export interface ClusterProfileRef {
   readonly name: string;
   readonly namespace: string;
@@ -53,7 +53,7 @@ export interface ComponentKey {
 /** Names that differ between the two kinds. Spec: knative-operator.md 1. */
 export interface ComponentKindFacts {
   readonly plural: string;
-  /** Finalizer on the hub object; the same as upstream's. */
+  /** Finalizer on the hub object; equal to upstream's. */
   readonly finalizer: string;
   /** Value of `app.kubernetes.io/name` on every installed object, and folder of the component in a release directory. */
   readonly label: "knative-serving" | "knative-eventing";

@@ -29,9 +29,10 @@ export function conditionOf(
 }
 
 /**
- * The list with one condition replaced or added, sorted by type. `lastTransitionTime` changes only with the status, as in Kubernetes: it says since when the
- * condition has this status. Equal input gives a byte-equal list. All conditions are made here, so here they become plain text: clusters, plugins and other teams' objects
- * have a say in their messages.
+ * The list with one condition replaced or added, sorted by type. `lastTransitionTime` changes only with the status, as in Kubernetes. Equal input
+ * gives a byte-equal list.
+ *
+ * All conditions are made here, so their messages become plain text here: messages contain texts of clusters, plugins and other teams' objects.
  */
 export function withCondition(
   conditions: readonly Condition[],
@@ -48,7 +49,7 @@ export function withCondition(
 }
 
 const longestMessage = 4_096;
-// What the API asks of reasons, but no longer than a label. Empty: none.
+// A reason in the form that the API requires, no longer than a label. Empty: none.
 const reasonShape = /^(?:[A-Za-z](?:[\w,:]{0,126}\w)?)?$/;
 
 function plainEntry(
@@ -72,8 +73,10 @@ const installOrder = [
 ] as const satisfies readonly ConditionType[];
 
 /**
- * `Ready` of a component. False if a dependent condition is False; the one with the newest transition gives reason and message. Else Unknown if
- * one is Unknown or missing; the first one with a reason, in the order of an install, gives them. Else True. Spec: knative-operator.md 4.5.
+ * `Ready` of a component.
+ *
+ * False if a dependent condition is False: the condition with the newest transition gives reason and message. Else Unknown if a condition is Unknown
+ * or missing: the first one with a reason, in the order of an install, gives them. Else True. Spec: knative-operator.md 4.5.
  */
 export function readyOf(
   conditions: readonly Condition[],

@@ -25,10 +25,13 @@ export function managedClusterOf({ metadata }: Pick<Component, "metadata">): str
   return metadata.annotations?.[managedClusterAnnotation];
 }
 
-/** On a pulled component that was pushed before: what the hub installed may still be its own. The controller takes it off when the spoke tells that it has taken over. */
+/**
+ * On a pulled component that was pushed before: the hub may still own the installation. The controller removes the annotation when the spoke reports
+ * its takeover.
+ */
 export const pushedBeforeAnnotation = "knfleet.dev/pushed-before";
 
-/** Whether what the hub installed for a pulled component may still be its own. */
+/** Whether the hub may still own the installation of a pulled component. */
 export function wasPushed({ metadata }: Pick<Component, "metadata">): boolean {
   return metadata.annotations?.[pushedBeforeAnnotation] !== undefined;
 }
@@ -39,7 +42,7 @@ export const pulledAnnotations = {
   hubId: "knfleet.dev/hub-id",
   /** Uid of its component on that hub. */
   hubComponentUid: "knfleet.dev/hub-component-uid",
-  /** Generation of its component on that hub, so that feedback tells which spec it is about. */
+  /** Generation of its component on that hub. It shows which spec a feedback belongs to. */
   hubGeneration: "knfleet.dev/hub-generation",
 } as const;
 
@@ -73,7 +76,7 @@ export function componentWorkPrefix(kind: ComponentKind): string {
   return `knfleet-${kind.toLowerCase()}-`;
 }
 
-/** What the agent of Open Cluster Management tells of one manifest of a work. */
+/** The report of the agent of Open Cluster Management about one manifest of a work. */
 export interface ManifestStatus {
   readonly resourceMeta?: { readonly kind?: string; readonly name?: string };
   readonly conditions?: readonly Condition[];

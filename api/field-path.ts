@@ -1,4 +1,4 @@
-/** One thing about a field of a spec that a user should know. */
+/** A remark for the user about a field of a spec. */
 export interface FieldProblem {
   /** The field; empty: the object as a whole. */
   readonly path: string;

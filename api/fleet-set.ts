@@ -38,18 +38,18 @@ export const setAnnotations = {
   setUid: "knfleet.dev/set-uid",
   /** Name of the component that was stamped: a copy of it has another name, and is not of the set. */
   component: "knfleet.dev/set-component",
-  /** Hash of the stamped spec. It shows whether the set's own values changed or somebody else changed a field. */
+  /** Hash of the stamped spec. It shows whether the set's own values changed or another writer changed a field. */
   spec: "knfleet.dev/set-spec",
-  /** The stamped content, as `contentText`: until the next stamp the cluster gets no other. `status.annotations` has the one that is installed. */
+  /** The stamped content, as `contentText`: the cluster keeps it until the next stamp. `status.annotations` has the installed content. */
   content: "knfleet.dev/set-content",
   /** Since when the set no longer selects the cluster, RFC 3339. */
   unselectedAt: "knfleet.dev/set-unselected-at",
 } as const;
 
-/** In `status.annotations`: what is installed is no stamped content, because somebody has edited the spec. */
+/** In `status.annotations`: a user edited the spec, so that the installed content is no stamped one. */
 export const editedContent = "edited";
 
-/** A content as an annotation: the hash of a spec, and the digest of what it renders. */
+/** A content as an annotation: the hash of a spec, and the digest of its rendering. */
 export function contentText({
   spec,
   rendered,
@@ -64,13 +64,13 @@ export function contentText({
 export const revisionAnnotations = {
   /** Number of the revision when it last passed all stages. */
   completed: "knfleet.dev/completed-revision",
-  /** Digest of what the revision renders, where an earlier knfleet wrote the revision without it. */
+  /** Digest of the rendering of the revision, where an earlier knfleet wrote the revision without it. */
   digest: "knfleet.dev/content-digest",
   /** When a rollback gave up the revision, RFC 3339. */
   failedAt: "knfleet.dev/failed-at",
   /** When a user asked to try the revision again, RFC 3339. */
   retriedAt: "knfleet.dev/retried-at",
-  /** What happened to the revision and who did it, as JSON; see sets/record.ts. */
+  /** The record of the revision, as JSON; see sets/record.ts. */
   record: "knfleet.dev/record",
 } as const;
 
@@ -87,7 +87,7 @@ export const steering = {
   skipStages: "knfleet.dev/skip-stages",
   /** The value is the revision whose rollout ends, and the reason. */
   abort: "knfleet.dev/abort",
-  /** Followed by what a user did; the value says when, who and why, as JSON. The controller moves it into the record of the revision. */
+  /** Prefix; an action of a user follows. The value holds time, user and reason, as JSON. The controller moves it into the record of the revision. */
   did: "knfleet.dev/did.",
 } as const;
 

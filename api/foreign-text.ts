@@ -51,7 +51,7 @@ const secrets: readonly RegExp[] = [
   /(?<=\b[\w-]*(?:token|password|passwd|secret|api[_-]?key|key-data|keydata)["']?\s*[:=]\s*["']?)[^\s"',}]+/gi,
 ];
 
-/** Replaces what looks like a secret with `[redacted]`: tokens, PEM blocks, and values after `token:`, `password=` and the like. */
+/** Replaces texts that may be secrets with `[redacted]`: tokens, PEM blocks, and values after `token:`, `password=` and the like. */
 export function redactSecrets(text: string): string {
   return secrets.reduce((rest, secret) => rest.replaceAll(secret, "[redacted]"), text);
 }

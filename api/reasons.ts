@@ -13,7 +13,7 @@ export const conditionTypes = [
  */
 export const contestedCondition = "Contested";
 
-/** Reason of `DeploymentsAvailable=True` while somebody has scaled a Deployment to zero. */
+/** Reason of `DeploymentsAvailable=True` while a Deployment is scaled to zero by another writer. */
 export const scaledToZero = "ScaledToZero";
 
 /** Reason of `DeploymentsAvailable=False` while a rollout goes on within its deadline. */
@@ -23,8 +23,8 @@ export const rollingOut = "RollingOut";
 export const protectedCondition = "AnchorProtected";
 
 /**
- * Types of the conditions by which kstatus tells a failure from work in progress. They are there only while they are True, and never both. `Ready` does not depend
- * on them.
+ * Types of the conditions that kstatus reads: failure, and work in progress. They exist only while they are True, and never both. `Ready` does not
+ * depend on them.
  */
 export const progressConditions = ["Reconciling", "Stalled"] as const;
 

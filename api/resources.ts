@@ -1,7 +1,7 @@
 import { isRecord } from "./fields.ts";
 import { groupOf, type Manifest } from "./kubernetes.ts";
 
-/** What is needed to build the API paths of a kind without discovery. */
+/** The facts for the API paths of a kind without discovery. */
 export interface ResourceType {
   readonly apiVersion: string;
   readonly kind: string;
@@ -120,7 +120,7 @@ export function resourceFinder(
   };
 }
 
-/** Tells for which kinds `resourceFinder` guesses, because neither the tables nor the manifests define them. */
+/** Finds the kinds for which `resourceFinder` guesses, because neither the tables nor the manifests define them. */
 export function guessFinder(
   manifests: readonly Manifest[],
 ): (object: Pick<Manifest, "apiVersion" | "kind">) => boolean {

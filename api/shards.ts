@@ -1,7 +1,4 @@
-/**
- * A part of the fleet that one replica of the controller serves at a time: a shard, by its number, or `fleet`, which is the work that needs all
- * clusters at once.
- */
+/** A part of the fleet that one replica of the controller serves at a time: a shard, by its number, or `fleet`, the work that needs all clusters at once. */
 export type Part = number | "fleet";
 
 /** The hub as a target. The key of a ClusterProfile has a slash. */
@@ -18,7 +15,7 @@ export function shardOf(target: string, shards: number): number {
 /** The Lease of the leader, where there is one shard. */
 export const leaderLease = "knfleet-controller";
 
-/** Leases with this label belong to replicas that share the fleet. The value says what the Lease is for. */
+/** Leases with this label belong to replicas that share the fleet. The value is the purpose of the Lease. */
 export const leaseLabel = "knfleet.dev/lease";
 
 export type LeaseRole = "shard" | "fleet" | "member";

@@ -1,4 +1,4 @@
-/** Codes of findings about the network, TLS, identity and rights on a spoke, and about what is installed there. */
+/** Codes of findings about the network, TLS, identity and rights on a spoke, and about its installations. */
 export const spokeCodes = {
   KNF4001: {
     name: "NameNotFound",
