@@ -17,7 +17,7 @@ import type { Conflict } from "./filters/conflicts.ts";
 import type { InstallationMemory } from "./installation-memory.ts";
 import type { Unblocked } from "./unblock.ts";
 
-export interface InstallRequest {
+export interface InstallInput {
   readonly component: Component;
   readonly rendered: Rendered;
   readonly target: Target;
@@ -82,13 +82,13 @@ export interface InstallDeps {
 }
 
 /** One run of an install. */
-export interface InstallAttempt extends InstallRequest {
+export interface InstallAttempt extends InstallInput {
   readonly desired: Desired;
   readonly deps: InstallDeps;
 }
 
 /** An attempt whose intent is recorded, so that objects may be sent. */
-export interface Sending extends InstallAttempt {
+export interface RecordedAttempt extends InstallAttempt {
   readonly anchor: Anchor;
   /** Something may have been installed before. */
   readonly mayExist: boolean;
@@ -102,7 +102,7 @@ export interface Sending extends InstallAttempt {
 }
 
 /** Adds the requests about objects. */
-export function sendingWith(attempt: Omit<Sending, "requests">): Sending {
+export function recordedAttempt(attempt: Omit<RecordedAttempt, "requests">): RecordedAttempt {
   const { component, target, anchor, mayExist, memory, deps } = attempt;
   const { client, namespace, fieldManager, hubId } = target;
   const installation = {

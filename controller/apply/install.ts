@@ -32,8 +32,8 @@ import {
   type InstallAttempt,
   currentConflicts,
   type InstallDeps,
-  type InstallRequest,
-  sendingWith,
+  type InstallInput,
+  recordedAttempt,
   writeInventory,
 } from "./install-attempt.ts";
 import { noteWrong, observeAndPlan, observeObjects, watchAll } from "./observe-objects.ts";
@@ -47,21 +47,21 @@ import { sendObjects, type SendResults, unwatchedKinds } from "./send-objects.ts
  * server refuses the anchor or a missing namespace.
  */
 export async function install(
-  request: InstallRequest,
+  input: InstallInput,
   deps: InstallDeps,
   signal: AbortSignal,
 ): Promise<ChangeSet> {
-  const prepared = deps.preparations.of(request.rendered);
+  const prepared = deps.preparations.of(input.rendered);
   // Far more likely a mistake than a wish: the installation and its inventory stay.
   if (prepared.objects.length === 0) return nothingSent(prepared);
-  const desired = await locate(prepared, { ...request, deps }, signal);
-  const whole = keeping({ ...request, desired, deps });
-  request.memory.desired = whole.desired;
-  if (await isIntact(whole, signal)) return nothingSent(desired, whole);
+  const desired = await locate(prepared, { ...input, deps }, signal);
+  const attempt = keeping({ ...input, desired, deps });
+  input.memory.desired = attempt.desired;
+  if (await isIntact(attempt, signal)) return nothingSent(desired, attempt);
   // Reported at once: the report also says that the cluster is resolved.
   deps.onProgress?.({ done: 0, total: desired.objects.length, waiting: [], failed: 0 });
 
-  const facts = await observe(whole, signal);
+  const facts = await observe(attempt, signal);
   const plan = makePlan(facts);
   if (plan.kind === "apply") noteWrong({ ...plan.objects, held: plan.held }, facts.attempt);
   if (isDone(plan, facts)) return nothingSent(facts.attempt.desired, facts.attempt, facts.left);
@@ -96,14 +96,14 @@ interface Facts extends Ground {
 }
 
 /** Step 1. Reads the anchor, the namespaces and the objects, and asks which objects belong to other components. */
-async function observe(asked: InstallAttempt, signal: AbortSignal): Promise<Facts> {
-  const ground = await observeGround(asked, signal);
+async function observe(started: InstallAttempt, signal: AbortSignal): Promise<Facts> {
+  const ground = await observeGround(started, signal);
   // Now its inventory is known.
-  const whole = keeping(asked);
-  whole.memory.desired = whole.desired;
-  await keepSecondOwner(whole, signal);
-  const isAnchorLost = ground.anchor === undefined && wasAnchored(whole);
-  const { work: attempt, left } = await withoutOthers(whole, { isLost: isAnchorLost }, signal);
+  const full = keeping(started);
+  full.memory.desired = full.desired;
+  await keepSecondOwner(full, signal);
+  const isAnchorLost = ground.anchor === undefined && wasAnchored(full);
+  const { attempt, left } = await withoutOthers(full, { isLost: isAnchorLost }, signal);
   const live = mayBeUpstreams(attempt, ground.anchor)
     ? { upstream: await upstreamObjects(attempt, ground.anchor, signal) }
     : { objects: await observeObjects(attempt, signal) };
@@ -160,7 +160,7 @@ async function recordIntent(plan: Plan, facts: Facts, signal: AbortSignal): Prom
   const making =
     standing !== undefined && isRecorded
       ? Promise.resolve(standing)
-      : rewriteAnchor(write, { namespacePlan: namespaces, work: attempt }, signal);
+      : rewriteAnchor(write, { namespacePlan: namespaces, attempt }, signal);
   const answer = askWhetherFirst(making, { before, attempt }, signal);
   return { ...answer, anchor: await making, ground, forgotten };
 }
@@ -178,17 +178,17 @@ async function send(
 ): Promise<SendResults> {
   const { attempt } = facts;
   if (plan.kind === "adopt") {
-    const sending = sendingWith({ ...attempt, ...intent, mayExist: true });
+    const recorded = recordedAttempt({ ...attempt, ...intent, mayExist: true });
     await intent.first;
-    const unadopted = await adoptUpstream(plan.upstream, sending, signal);
-    return sendObjects(await observeAndPlan(attempt, signal), { ...sending, unadopted }, signal);
+    const unadopted = await adoptUpstream(plan.upstream, recorded, signal);
+    return sendObjects(await observeAndPlan(attempt, signal), { ...recorded, unadopted }, signal);
   }
   const mayExist = facts.anchor !== undefined || facts.isAnchorLost;
-  const sending = sendingWith({ ...attempt, ...intent, mayExist });
+  const recorded = recordedAttempt({ ...attempt, ...intent, mayExist });
   // Forgotten objects may have to be deleted.
   const objects =
     intent.forgotten.length === 0 ? plan.objects : await observeAndPlan(attempt, signal);
-  return sendObjects(objects, sending, signal);
+  return sendObjects(objects, recorded, signal);
 }
 
 /** Step 5. Writes the inventory with the answers, and returns the results. */
@@ -197,18 +197,18 @@ async function recordResult(
   { facts, intent }: Recorded,
   signal: AbortSignal,
 ): Promise<ChangeSet> {
-  const { sending, plan, sent, parked, refused, pruned, left } = results;
-  const { memory, desired, anchor, unadopted } = sending;
+  const { attempt, plan, sent, parked, refused, pruned, left } = results;
+  const { memory, desired, anchor, unadopted } = attempt;
   const isAccepted = parked.length + refused.length === 0;
   const complete = memory.inventoryOf(desired, isAccepted && pruned.left.length === 0);
   const adopting = unadopted?.isUnfinished([...parked, ...refused]) === true;
   const inventory = { ...unionOf(complete, { ...complete, entries: pruned.left }), adopting };
-  watchAll(sending, inventory);
+  watchAll(attempt, inventory);
   if (!memory.isStored(inventory)) {
-    await writeInventory(sending, { before: anchor, inventory }, signal);
+    await writeInventory(attempt, { before: anchor, inventory }, signal);
   }
   if (isAccepted) memory.isAuditDue = false;
-  const unwatched = unwatchedKinds(sending, inventory);
+  const unwatched = unwatchedKinds(attempt, inventory);
   const { ground } = intent;
   return {
     applied: sent.applied,
@@ -225,14 +225,14 @@ async function recordResult(
     ]),
     pruned: pruned.pruned,
     lingering: sorted(pruned.lingering),
-    conflicts: currentConflicts(sending),
+    conflicts: currentConflicts(attempt),
   };
 }
 
 /** The set as the target serves it. An error of the target itself is thrown first. */
 async function locate(
   prepared: Desired,
-  { target, memory, deps }: InstallRequest & Pick<InstallAttempt, "deps">,
+  { target, memory, deps }: InstallInput & Pick<InstallAttempt, "deps">,
   signal: AbortSignal,
 ): Promise<Desired> {
   try {

@@ -6,7 +6,7 @@ import { isWorkload, readinessOf } from "../../installation/readiness.ts";
 import { belongingOf } from "./belonging.ts";
 import type { Trouble } from "./change-set.ts";
 import { heldByOthers } from "./filters/shared-objects.ts";
-import type { Sending } from "./install-attempt.ts";
+import type { RecordedAttempt } from "./install-attempt.ts";
 import { keyWithout, prune, type Pruned } from "./prune.ts";
 import { askedIn } from "./refusals.ts";
 
@@ -25,15 +25,15 @@ interface ObsoleteEntries {
  */
 export async function pruneAll(
   { entries, isAccepted }: ObsoleteEntries,
-  work: Sending,
+  attempt: RecordedAttempt,
   signal: AbortSignal,
 ): Promise<Result> {
-  const deletions = deletionsAmong(entries, work);
+  const deletions = deletionsAmong(entries, attempt);
   const others = entries.filter((entry) => !deletions.includes(entry));
-  const results = [await pruneObsolete({ entries: others, isDue: isAccepted }, work, signal)];
-  const isDue = isAccepted && deletions.length > 0 && areWorkloadsAvailable(work);
+  const results = [await pruneObsolete({ entries: others, isDue: isAccepted }, attempt, signal)];
+  const isDue = isAccepted && deletions.length > 0 && areWorkloadsAvailable(attempt);
   for (const entry of deletions) {
-    results.push(await pruneObsolete({ entries: [entry], isDue }, work, signal));
+    results.push(await pruneObsolete({ entries: [entry], isDue }, attempt, signal));
   }
   return {
     pruned: results.flatMap(({ pruned }) => pruned),
@@ -46,7 +46,7 @@ export async function pruneAll(
 /** In the order in which they are deleted. */
 function deletionsAmong(
   entries: readonly InventoryEntry[],
-  { rendered }: Pick<Sending, "rendered">,
+  { rendered }: Pick<RecordedAttempt, "rendered">,
 ): readonly InventoryEntry[] {
   if (rendered.deletions.length === 0) return [];
   const byId = new Map(entries.map((entry) => [identityOf(entry), entry]));
@@ -61,7 +61,7 @@ function deletionsAmong(
 }
 
 /** Never while some workloads cannot be seen. */
-function areWorkloadsAvailable({ desired, observation }: Sending): boolean {
+function areWorkloadsAvailable({ desired, observation }: RecordedAttempt): boolean {
   const workloads = desired.objects.map(({ key }) => key).filter(isWorkload);
   const refused = observation.refused();
   if (workloads.some((key) => refused.has(kindIdOf(key)))) return false;
@@ -82,21 +82,21 @@ const nothing: Pruned = { pruned: [], failed: [], lingering: [] };
  */
 async function pruneObsolete(
   { entries, isDue }: Obsolete,
-  work: Sending,
+  attempt: RecordedAttempt,
   signal: AbortSignal,
 ): Promise<Pruned & { readonly left: readonly InventoryEntry[] }> {
-  const { memory, observation } = work;
+  const { memory, observation } = attempt;
   const named = entries.filter((entry) => memory.entryOf(identityOf(entry)) !== undefined);
   if (!isDue) return { ...nothing, left: named };
   const found = entries.filter((entry) => !named.includes(entry));
   const strays = new Set(found.map(identityOf));
   const ids = new Set(entries.map(identityOf));
-  const theirs = await heldByOthers(strays, work, signal).catch(unlessAnswered);
+  const theirs = await heldByOthers(strays, attempt, signal).catch(unlessAnswered);
   const before = new Map([...observation.objects()].filter(([id]) => ids.has(id)));
   // A failed search for other objects must not lose the results of the apply.
   const own = theirs instanceof ApiError ? named : entries.filter(isNotAmong(theirs));
   const waiting = theirs instanceof ApiError ? found.map((entry) => unasked(entry, theirs)) : [];
-  const pruned = await prune(own, { ...pruneDepsOf(work), strays }, signal);
+  const pruned = await prune(own, { ...pruneDepsOf(attempt), strays }, signal);
   const result = { ...pruned, lingering: [...pruned.lingering, ...waiting] };
   const stuck = new Set([...result.failed, ...result.lingering].map(({ key }) => identityOf(key)));
   for (const id of stuck) before.delete(id);
@@ -118,12 +118,12 @@ function unasked(entry: InventoryEntry, error: ApiError): Trouble {
   return { key: keyWithout(entry), message, ...askedIn(error) };
 }
 
-function pruneDepsOf(work: Sending) {
-  const { target, desired, memory, observation, anchor } = work;
+function pruneDepsOf(attempt: RecordedAttempt) {
+  const { target, desired, memory, observation, anchor } = attempt;
   return {
     client: target.client,
     resourceOf: (key: Pick<InventoryEntry, "apiVersion" | "kind">) => memory.kinds.of(key, desired),
     observed: observation.objects(),
-    belonging: belongingOf(anchor, work),
+    belonging: belongingOf(anchor, attempt),
   };
 }

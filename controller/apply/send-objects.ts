@@ -19,7 +19,7 @@ import {
 } from "./apply.ts";
 import { type Progress, sorted, type Trouble, waitingFor } from "./change-set.ts";
 import { type OwnPlan, ownPlan } from "./filters/shared-objects.ts";
-import type { InstallAttempt, Sending } from "./install-attempt.ts";
+import type { InstallAttempt, RecordedAttempt } from "./install-attempt.ts";
 import { watchGround } from "./observe-objects.ts";
 import { pruneAll } from "./prune-obsolete.ts";
 import { keyWithout, type Pruned } from "./prune.ts";
@@ -29,7 +29,7 @@ import { unblock } from "./unblock.ts";
 /** The objects that were sent, and the results. */
 export interface SendResults {
   /** The attempt without the objects that turned out to be another component's. */
-  readonly sending: Sending;
+  readonly attempt: RecordedAttempt;
   /** The plan without them. */
   readonly plan: ApplyPlan;
   readonly sent: Applied;
@@ -47,43 +47,43 @@ export interface SendResults {
  * watch shows that the anchor is gone.
  */
 export async function sendObjects(
-  whole: ApplyPlan,
-  intended: Sending,
+  wholePlan: ApplyPlan,
+  recorded: RecordedAttempt,
   signal: AbortSignal,
 ): Promise<SendResults> {
-  watchGround(intended);
-  const { plan, work: sending, left } = await ownOf(whole, intended, signal);
+  watchGround(recorded);
+  const { plan, attempt, left } = await ownOf(wholePlan, recorded, signal);
   const corrected = new Set<string>();
-  const { requests, ...others } = applyDeps(plan, sending, corrected);
-  const sent = await countRepairs(plan, { ...sending, corrected }, async () => {
-    await keepNotes(plan, sending, signal);
+  const { requests, ...others } = applyDeps(plan, attempt, corrected);
+  const sent = await countRepairs(plan, { ...attempt, corrected }, async () => {
+    await keepNotes(plan, attempt, signal);
     return apply(
       gateObjects(plan.apply),
-      { ...others, requests: guarded(requests, sending) },
+      { ...others, requests: guarded(requests, attempt) },
       signal,
     );
   });
-  await abortable(sending.first, signal);
-  const { unadopted } = sending;
+  await abortable(attempt.first, signal);
+  const { unadopted } = attempt;
   const leaving = plan.leaving.map(stillLeaving);
   const parked = sorted([...sent.parked, ...leaving, ...(unadopted?.parked ?? [])]);
   const refused = [...sent.failed, ...(unadopted?.failed ?? [])];
-  await unblockAmong(parked, sending, signal);
+  await unblockAmong(parked, attempt, signal);
   const isAccepted = parked.length + refused.length === 0;
-  const pruned = await pruneAll({ entries: plan.prune, isAccepted }, sending, signal);
-  const named = await withConfigurations({ parked, refused, pruned }, sending, signal);
+  const pruned = await pruneAll({ entries: plan.prune, isAccepted }, attempt, signal);
+  const named = await withConfigurations({ parked, refused, pruned }, attempt, signal);
   const repaired = sent.applied.filter((key) => corrected.has(identityOf(key)));
-  return { sending, plan, sent, repaired, left, ...named };
+  return { attempt, plan, sent, repaired, left, ...named };
 }
 
-type Told = Pick<SendResults, "parked" | "refused" | "pruned">;
+type Troubles = Pick<SendResults, "parked" | "refused" | "pruned">;
 
 /** The results with the names of the webhook configurations that hold objects up. */
 async function withConfigurations(
-  { parked, refused, pruned }: Told,
-  { target, memory }: Sending,
+  { parked, refused, pruned }: Troubles,
+  { target, memory }: RecordedAttempt,
   signal: AbortSignal,
-): Promise<Told> {
+): Promise<Troubles> {
   const { lingering, failed } = pruned;
   const all = [...parked, ...refused, ...lingering, ...failed];
   const named = await memory.webhooks.complete(all, target.client, signal);
@@ -102,19 +102,27 @@ function driftedOf({ apply: objects, drifted }: ApplyPlan): readonly DesiredObje
 }
 
 /** Announces the repairs, and leaves out objects of other components. A repair that is not made is taken back. */
-async function ownOf(whole: ApplyPlan, sending: Sending, signal: AbortSignal): Promise<OwnPlan> {
+async function ownOf(
+  wholePlan: ApplyPlan,
+  attempt: RecordedAttempt,
+  signal: AbortSignal,
+): Promise<OwnPlan> {
   try {
-    const fought = await announceRepairs(whole, sending, signal);
-    return await ownPlan({ plan: whole, fought }, sending, signal);
+    const fought = await announceRepairs(wholePlan, attempt, signal);
+    return await ownPlan({ plan: wholePlan, fought }, attempt, signal);
   } catch (error) {
-    for (const { key } of driftedOf(whole)) sending.memory.conflicts.notRepaired(key);
+    for (const { key } of driftedOf(wholePlan)) attempt.memory.conflicts.notRepaired(key);
     throw error;
   }
 }
 
 /** An audit or a repair raises no generation that an adoption did not raise. */
-async function keepNotes(plan: ApplyPlan, work: Sending, signal: AbortSignal): Promise<void> {
-  const { memory, observation, requests } = work;
+async function keepNotes(
+  plan: ApplyPlan,
+  attempt: RecordedAttempt,
+  signal: AbortSignal,
+): Promise<void> {
+  const { memory, observation, requests } = attempt;
   const entries = memory.inventory?.entries ?? [];
   const sent = new Map(entries.map((entry) => [identityOf(entry), entry.hash]));
   const noted = plan.apply.filter(({ id, hash }) => {
@@ -127,7 +135,10 @@ async function keepNotes(plan: ApplyPlan, work: Sending, signal: AbortSignal): P
 }
 
 /** Sends nothing that names an anchor that is gone as owner, and nothing before it is known that no other installation was first. */
-function guarded(requests: EngineRequests, { observation, anchor, first }: Sending): ApplyRequests {
+function guarded(
+  requests: EngineRequests,
+  { observation, anchor, first }: RecordedAttempt,
+): ApplyRequests {
   return {
     send: async (object, signal) => {
       await abortable(first, signal);
@@ -140,7 +151,7 @@ function guarded(requests: EngineRequests, { observation, anchor, first }: Sendi
 
 async function unblockAmong(
   parked: readonly Trouble[],
-  { target, desired, memory, deps }: Sending,
+  { target, desired, memory, deps }: RecordedAttempt,
   signal: AbortSignal,
 ): Promise<void> {
   const { blockades } = memory;
@@ -155,7 +166,7 @@ async function unblockAmong(
 /** Counts the repairs that are about to be made, and asks for the other managers of objects in conflict. Returns the objects for which none is named. */
 async function announceRepairs(
   plan: ApplyPlan,
-  { memory, deps, requests }: Sending,
+  { memory, deps, requests }: RecordedAttempt,
   signal: AbortSignal,
 ): Promise<readonly DesiredObject[]> {
   const now = deps.clock.now();
@@ -175,12 +186,15 @@ async function announceRepairs(
 /** A write that is refused, that is never sent or that corrects nothing is no repair. Otherwise an object that cannot be written would look like a conflict. */
 async function countRepairs(
   plan: ApplyPlan,
-  { memory: { conflicts }, corrected }: Sending & { readonly corrected: ReadonlySet<string> },
-  work: () => Promise<Applied>,
+  {
+    memory: { conflicts },
+    corrected,
+  }: RecordedAttempt & { readonly corrected: ReadonlySet<string> },
+  send: () => Promise<Applied>,
 ): Promise<Applied> {
   const announced = new Map(driftedOf(plan).map(({ id, key }) => [id, key]));
   try {
-    const sent = await work();
+    const sent = await send();
     for (const id of sent.applied.map(identityOf)) if (corrected.has(id)) announced.delete(id);
     return sent;
   } finally {
@@ -191,11 +205,11 @@ async function countRepairs(
 /** `corrected` takes the identities of objects that were not as we had sent them. */
 function applyDeps(
   plan: ApplyPlan,
-  work: Sending,
+  attempt: RecordedAttempt,
   corrected: Set<string>,
 ): ApplyDeps & { readonly requests: EngineRequests } {
-  const { target, memory, observation, requests } = work;
-  const { clock, log, onProgress, pendingChanges } = work.deps;
+  const { target, memory, observation, requests } = attempt;
+  const { clock, log, onProgress, pendingChanges } = attempt.deps;
   const { namespace, fieldManager } = target;
   // As they are now: the watch may be sooner than an answer.
   const audited = new Map(memory.isAuditDue ? observation.objects() : []);

@@ -10,7 +10,7 @@ import { predecessorOf } from "../../installation/predecessor.ts";
 import { succeed } from "../apply/adoption/succession.ts";
 import { anchorRef } from "../apply/anchor/anchor.ts";
 import type { ChangeSet } from "../apply/change-set.ts";
-import type { InstallDeps, InstallRequest } from "../apply/install-attempt.ts";
+import type { InstallDeps, InstallInput } from "../apply/install-attempt.ts";
 import { install } from "../apply/install.ts";
 import { removePolicies } from "../guard/policy-objects.ts";
 import type { Log } from "../log.ts";
@@ -26,7 +26,7 @@ export interface TakeOverDeps extends InstallDeps {
 
 /** Installs; where the controller of the hub or of the spoke has managed the installation so far, takes it over first. See `install` and `takeOverInstallation`. */
 export async function installOrTakeOver(
-  request: InstallRequest,
+  request: InstallInput,
   deps: TakeOverDeps,
   signal: AbortSignal,
 ): Promise<ChangeSet> {

@@ -6,7 +6,7 @@ import { type Desired, outlives } from "../../../installation/desired.ts";
 import type { InventoryEntry } from "../../../installation/inventory.ts";
 import type { EngineRequests } from "../apply-requests.ts";
 import type { Unadopted } from "../change-set.ts";
-import type { Sending } from "../install-attempt.ts";
+import type { RecordedAttempt } from "../install-attempt.ts";
 import { type Refused, refusedOf } from "../refusals.ts";
 import { patchLive } from "./patch-live.ts";
 import { adoptionPatch, isUpstreams, keptAnnotations, preconditions, setAt } from "./take-over.ts";
@@ -24,7 +24,7 @@ interface AdoptDeps {
 /** Takes over the objects of upstream's operator, and reports their number. */
 export async function adoptUpstream(
   found: readonly KubeObject[],
-  { component, target, desired, requests, deps }: Sending,
+  { component, target, desired, requests, deps }: RecordedAttempt,
   signal: AbortSignal,
 ): Promise<Unadopted> {
   const { client, fieldManager, namespace: installNamespace } = target;
@@ -93,11 +93,11 @@ async function allOf<Result>(works: readonly Promise<Result>[]): Promise<readonl
 
 async function refusalIn(
   live: KubeObject,
-  work: () => Promise<unknown>,
+  step: () => Promise<unknown>,
   { installNamespace }: AdoptDeps,
 ): Promise<(Refused & { readonly live: KubeObject }) | false> {
   try {
-    await work();
+    await step();
     return false;
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;

@@ -61,17 +61,17 @@ export function strippedAnchor(
 /** The plan without the namespaces in conflict, which are not repaired for a while. */
 export function withoutHeld(
   { namespaces, stripped }: { readonly namespaces: Namespaces } & Pick<NamespacePlan, "stripped">,
-  work: InstallAttempt,
+  attempt: InstallAttempt,
 ): NamespacePlan {
-  const { memory, deps } = work;
-  const isDrift = memory.namespaces === namespacesText(work);
+  const { memory, deps } = attempt;
+  const isDrift = memory.namespaces === namespacesText(attempt);
   const wrong = isDrift ? namespaces.outdated.map(({ live }) => idOf(live)) : [];
   const anchor = stripped === undefined ? [] : [idOf(stripped.object)];
   const held = memory.groundConflicts.heldAmong(new Set([...wrong, ...anchor]), deps.clock.now());
   const outdated = namespaces.outdated.filter(({ live }) => !held.has(idOf(live)));
   const isAnchorInConflict = anchor.some((id) => held.has(id));
   // A change that endangers everything under the anchor does not wait.
-  const mayWait = stripped !== undefined && !isEndangered(stripped.object, work);
+  const mayWait = stripped !== undefined && !isEndangered(stripped.object, attempt);
   const isAnchorHeld = isAnchorInConflict && mayWait;
   return { ...namespaces, outdated, isDrift, stripped, isAnchorInConflict, isAnchorHeld };
 }
@@ -81,16 +81,16 @@ export function withoutHeld(
  * namespace cannot be created.
  */
 export async function writeNamespaces(
-  work: InstallAttempt,
+  attempt: InstallAttempt,
   namespacePlan: NamespacePlan,
   signal: AbortSignal,
 ): Promise<GroundResults> {
-  const { target, memory, observation, deps } = work;
+  const { target, memory, observation, deps } = attempt;
   const { stripped, isAnchorInConflict } = namespacePlan;
   const [created, changes] = await Promise.all([
     createMissing(target, namespacePlan.missing, signal),
     Promise.all(
-      namespacePlan.outdated.map((one) => repairNamespace(one, { work, namespacePlan }, signal)),
+      namespacePlan.outdated.map((one) => repairNamespace(one, { attempt, namespacePlan }, signal)),
     ),
   ]);
   const written = changes.flatMap(({ object }) => object ?? []);
@@ -99,7 +99,7 @@ export async function writeNamespaces(
     deps.pendingChanges?.dropSettled(idOf(namespace));
   }
   const refusals = changes.flatMap(({ refusal }) => refusal ?? []);
-  if (refusals.length === 0) memory.namespaces = namespacesText(work);
+  if (refusals.length === 0) memory.namespaces = namespacesText(attempt);
   const having = (isForGood: boolean): readonly Trouble[] =>
     refusals.filter((one) => one.isForGood === isForGood).map(({ trouble }) => trouble);
   return {
@@ -115,14 +115,21 @@ export async function writeNamespaces(
 /** Writes the anchor. When the anchor had lost marks, the write is a repair. A repair counts unless the anchor is in conflict. */
 export function rewriteAnchor(
   write: () => Promise<Anchor>,
-  { namespacePlan, work }: { readonly namespacePlan: NamespacePlan; readonly work: InstallAttempt },
+  {
+    namespacePlan,
+    attempt,
+  }: { readonly namespacePlan: NamespacePlan; readonly attempt: InstallAttempt },
   signal: AbortSignal,
 ): Promise<Anchor> {
   const { stripped, isAnchorHeld } = namespacePlan;
   if (stripped === undefined || isAnchorHeld) return write();
   const live = stripped.object;
-  const manifest = anchorManifestOver(live, work, inventoryTextOf(live));
-  return countedRepair(write, { drift: { ref: anchorRef(work), live, manifest }, work }, signal);
+  const manifest = anchorManifestOver(live, attempt, inventoryTextOf(live));
+  return countedRepair(
+    write,
+    { drift: { ref: anchorRef(attempt), live, manifest }, attempt },
+    signal,
+  );
 }
 
 interface Change {
@@ -132,17 +139,20 @@ interface Change {
 
 async function repairNamespace(
   outdated: OutdatedNamespace,
-  { work, namespacePlan }: { readonly work: InstallAttempt; readonly namespacePlan: NamespacePlan },
+  {
+    attempt,
+    namespacePlan,
+  }: { readonly attempt: InstallAttempt; readonly namespacePlan: NamespacePlan },
   signal: AbortSignal,
 ): Promise<Change> {
-  const { target } = work;
+  const { target } = attempt;
   const { live, manifest } = outdated;
   const key = keyOf(live);
   const change = (): Promise<KubeObject> => changeNamespace(target, outdated, signal);
   try {
     if (!namespacePlan.isDrift) return { object: await change() };
     const drift = { ref: namespaceRef(live), live, manifest };
-    return { object: await countedRepair(change, { drift, work }, signal) };
+    return { object: await countedRepair(change, { drift, attempt }, signal) };
   } catch (error) {
     // The namespace was replaced or changed meanwhile. The next attempt reads it again.
     if (!(error instanceof ApiError) || [404, 409].includes(error.status)) throw error;
@@ -160,16 +170,16 @@ interface Drift {
 /** Makes a repair and counts it, and asks for the other managers where there is a conflict. */
 async function countedRepair<T>(
   repair: () => Promise<T>,
-  { drift, work }: { readonly drift: Drift; readonly work: InstallAttempt },
+  { drift, attempt }: { readonly drift: Drift; readonly attempt: InstallAttempt },
   signal: AbortSignal,
 ): Promise<T> {
-  const { groundConflicts } = work.memory;
+  const { groundConflicts } = attempt.memory;
   const { ref, live, manifest } = drift;
   const key = keyOf(live);
-  if (groundConflicts.repairing(key, work.deps.clock.now())) {
+  if (groundConflicts.repairing(key, attempt.deps.clock.now())) {
     const body = { ...manifest, metadata: { ...manifest.metadata, uid: live.metadata.uid } };
     const ask = (): Promise<readonly ConflictingManager[]> =>
-      findConflictingManagers({ ref, body }, work.target, signal);
+      findConflictingManagers({ ref, body }, attempt.target, signal);
     groundConflicts.named(key, await unlessRefused(ask, []));
   }
   try {

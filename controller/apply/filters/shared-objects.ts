@@ -2,11 +2,11 @@ import { identityOf, type ObjectKey } from "../../../api/kubernetes.ts";
 import { outlives, type DesiredObject } from "../../../installation/desired.ts";
 import type { ApplyPlan } from "../../../installation/plan.ts";
 import type { Trouble } from "../change-set.ts";
-import type { Sending, InstallAttempt } from "../install-attempt.ts";
+import type { RecordedAttempt, InstallAttempt } from "../install-attempt.ts";
 
 /** An attempt with fewer objects, and the objects that are left to other components. */
 interface Own<W> {
-  readonly work: W;
+  readonly attempt: W;
   readonly left: readonly Trouble[];
 }
 
@@ -15,11 +15,11 @@ interface Own<W> {
  * attempt then leaves out each object that another component has. Asks only when an object was left or the anchor is lost.
  */
 export async function withoutOthers(
-  work: InstallAttempt,
+  attempt: InstallAttempt,
   { isLost }: { readonly isLost: boolean },
   signal: AbortSignal,
 ): Promise<Own<InstallAttempt>> {
-  const { desired, memory, deps } = work;
+  const { desired, memory, deps } = attempt;
   const { sharing } = memory;
   const wanted = new Set(desired.objects.map(({ id }) => id));
   const left = new Map([...sharing.left].filter(([id]) => wanted.has(id)));
@@ -29,10 +29,10 @@ export async function withoutOthers(
   const question = { open, lost, fought: new Set<string>() };
   const theirs = isAsked ? await deps.holders?.(question, signal) : left;
   sharing.left = theirs ?? left;
-  return ownOf(work, sharing.left);
+  return ownOf(attempt, sharing.left);
 }
 
-export interface OwnPlan extends Own<Sending> {
+export interface OwnPlan extends Own<RecordedAttempt> {
   readonly plan: ApplyPlan;
 }
 
@@ -43,10 +43,10 @@ export interface OwnPlan extends Own<Sending> {
  */
 export async function ownPlan(
   { plan, fought }: { readonly plan: ApplyPlan; readonly fought: readonly DesiredObject[] },
-  work: Sending,
+  attempt: RecordedAttempt,
   signal: AbortSignal,
 ): Promise<OwnPlan> {
-  const { desired, memory, deps, isNewcomer } = work;
+  const { desired, memory, deps, isNewcomer } = attempt;
   const { sharing } = memory;
   const entries = memory.inventory?.entries ?? [];
   const accepted = new Set(
@@ -65,7 +65,7 @@ export async function ownPlan(
   sharing.left = new Map([...sharing.left, ...theirs]);
   for (const { id, key } of mine) if (theirs.has(id)) memory.conflicts.notRepaired(key);
   const apply = plan.apply.filter(({ id }) => !theirs.has(id));
-  return { plan: { ...plan, apply }, ...ownOf(work, theirs) };
+  return { plan: { ...plan, apply }, ...ownOf(attempt, theirs) };
 }
 
 /** Objects with our label that another component has. A late apply of ours may have set the label. Asks only when there are any. */
@@ -79,12 +79,12 @@ export async function heldByOthers(
   return answer ?? new Map();
 }
 
-function ownOf<W extends InstallAttempt>(work: W, theirs: ReadonlyMap<string, string>): Own<W> {
-  if (theirs.size === 0) return { work, left: [] };
-  const { desired } = work;
+function ownOf<W extends InstallAttempt>(attempt: W, theirs: ReadonlyMap<string, string>): Own<W> {
+  if (theirs.size === 0) return { attempt, left: [] };
+  const { desired } = attempt;
   const objects = desired.objects.filter(({ id }) => !theirs.has(id));
   const left = desired.objects.flatMap(({ id, key }) => troubleOf(key, theirs.get(id)));
-  return { work: { ...work, desired: { ...desired, objects } }, left };
+  return { attempt: { ...attempt, desired: { ...desired, objects } }, left };
 }
 
 function troubleOf(key: ObjectKey, message: string | undefined): readonly Trouble[] {
