@@ -87,13 +87,13 @@ class Requests implements EngineRequests {
       if (patch === undefined) return attempt > 1;
       const options = { fieldManager: manager, metadataOnly: true };
       try {
-        await client.patch(refOf(object), patch, options, signal);
+        await client.patch(requestRefOf(object), patch, options, signal);
         return true;
       } catch (error) {
         // Its status was written in between, for example.
         if (!isOutdatedPatch(error) || attempt === maxAttempts) throw error;
       }
-      live = await client.get(refOf(object), { metadataOnly: true }, signal);
+      live = await client.get(requestRefOf(object), { metadataOnly: true }, signal);
     }
     // Gone by now: the next apply creates it.
     return true;
@@ -108,7 +108,7 @@ class Requests implements EngineRequests {
 
   async keepNotes(object: DesiredObject, signal: AbortSignal): Promise<void> {
     const { client, fieldManager } = this.#deps;
-    const live = await client.get(refOf(object), { metadataOnly: true }, signal);
+    const live = await client.get(requestRefOf(object), { metadataOnly: true }, signal);
     const notes = live && ownNotes(live, fieldManager);
     if (notes !== undefined) this.#kept.set(object.id, notes);
   }
@@ -119,7 +119,7 @@ class Requests implements EngineRequests {
     signal: AbortSignal,
   ): Promise<boolean | "leaving"> {
     const { client, fieldManager, installation } = this.#deps;
-    const live = await client.get(refOf(object), { metadataOnly: true }, signal);
+    const live = await client.get(requestRefOf(object), { metadataOnly: true }, signal);
     // Gone by now: the next try creates it.
     if (live === undefined) return true;
     if (live.metadata.deletionTimestamp !== undefined) return "leaving";
@@ -135,7 +135,7 @@ class Requests implements EngineRequests {
     if (!isReplaceable(object.key, causes) || !isOurs) return false;
     const { uid } = live.metadata;
     const options = { propagationPolicy: "Background", uid } as const;
-    const removal = await client.remove(refOf(object), options, signal);
+    const removal = await client.remove(requestRefOf(object), options, signal);
     return typeof removal === "object" ? "leaving" : true;
   }
 
@@ -144,14 +144,14 @@ class Requests implements EngineRequests {
     signal: AbortSignal,
   ): Promise<readonly ConflictingManager[]> {
     const body = await this.#bodyOf(object, signal);
-    return findConflictingManagers({ ref: refOf(object), body }, this.#deps, signal);
+    return findConflictingManagers({ ref: requestRefOf(object), body }, this.#deps, signal);
   }
 
   async #apply(object: DesiredObject, signal: AbortSignal): Promise<KubeObject> {
     const { client, fieldManager } = this.#deps;
     const body = await this.#bodyOf(object, signal);
     const options = { fieldManager, force: true, metadataOnly: true };
-    return client.apply(refOf(object), body, options, signal);
+    return client.apply(requestRefOf(object), body, options, signal);
   }
 
   async #bodyOf(object: DesiredObject, signal: AbortSignal): Promise<Manifest> {
@@ -161,7 +161,7 @@ class Requests implements EngineRequests {
     if (!mayExist || !(scaled || isHandedOver(body))) return body;
     for (let attempt = 1; ; attempt += 1) {
       const metadataOnly = !isPingSourceAdapter(body);
-      const live = await client.get(refOf(object), { metadataOnly }, signal);
+      const live = await client.get(requestRefOf(object), { metadataOnly }, signal);
       if (live === undefined) return body;
       const ordered = inLiveOrder(body, live);
       const paths = pathsToRelease(live, { manager: fieldManager, isScaled: scaled });
@@ -169,7 +169,7 @@ class Requests implements EngineRequests {
       if (patch === undefined) return this.#without(object, ordered, live);
       try {
         const options = { fieldManager, metadataOnly: true };
-        const { metadata } = await client.patch(refOf(object), patch, options, signal);
+        const { metadata } = await client.patch(requestRefOf(object), patch, options, signal);
         // The patch fails for any other version than the one that was read. It changes only owners of fields.
         return this.#without(object, ordered, { ...live, metadata });
       } catch (error) {
@@ -194,7 +194,7 @@ class Requests implements EngineRequests {
     const { client, fieldManager } = this.#deps;
     const options = { fieldManager, metadataOnly: true };
     try {
-      return await client.patch(refOf(object), patch, options, signal);
+      return await client.patch(requestRefOf(object), patch, options, signal);
     } catch (error) {
       if (isOutdatedPatch(error)) return undefined;
       throw error;
@@ -230,6 +230,6 @@ function withAnnotations(
   return { ...body, metadata: { ...body.metadata, annotations } };
 }
 
-function refOf({ resource, key }: DesiredObject): ObjectRef {
+function requestRefOf({ resource, key }: DesiredObject): ObjectRef {
   return { ...key, resource };
 }

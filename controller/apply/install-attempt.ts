@@ -120,7 +120,7 @@ export function recordedAttempt(attempt: Omit<RecordedAttempt, "requests">): Rec
 /** The conflicts of an installation that are not over. */
 export function currentConflicts({ memory, deps }: InstallAttempt): readonly Conflict[] {
   const now = deps.clock.now();
-  return [...memory.groundConflicts.current(now), ...memory.conflicts.current(now)];
+  return [...memory.anchorConflicts.current(now), ...memory.conflicts.current(now)];
 }
 
 /** Writes the anchor with an inventory, and remembers both. */

@@ -8,23 +8,23 @@ import {
   type ObjectFacts,
   planInstall,
 } from "../../installation/plan.ts";
-import { adoptUpstream, entriesOf, obsoleteAmong } from "./adoption/adopt.ts";
+import { adoptUpstream, inventoryEntriesOf, obsoleteAmong } from "./adoption/adopt.ts";
 import { mayBeUpstreams, labelledObjects, upstreamObjects } from "./adoption/upstream-objects.ts";
-import type { Anchor } from "./anchor/anchor.ts";
-import { askWhetherFirst, type FirstAnswer, withdrawIfSecond } from "./anchor/first-anchor.ts";
 import {
-  type GroundResults,
+  type AnchorRepairs,
   namespacesText,
   rewriteAnchor,
   writeNamespaces,
-} from "./anchor/ground-repairs.ts";
+} from "./anchor/anchor-repairs.ts";
+import type { Anchor } from "./anchor/anchor.ts";
+import { askWhetherFirst, type FirstAnswer, withdrawIfSecond } from "./anchor/first-anchor.ts";
 import {
-  areNamespacesRight,
-  type Ground,
-  observeGround,
-  standingAnchor,
+  areNamespacesIntact,
+  type AnchorFacts,
+  observeAnchor,
+  intactAnchor,
   wasAnchored,
-} from "./anchor/observe-ground.ts";
+} from "./anchor/observe-anchor.ts";
 import { isSecondOwnerThere, keepSecondOwner } from "./anchor/second-owner.ts";
 import { type ChangeSet, sorted, type Trouble } from "./change-set.ts";
 import { withoutOthers } from "./filters/shared-objects.ts";
@@ -36,7 +36,7 @@ import {
   recordedAttempt,
   writeInventory,
 } from "./install-attempt.ts";
-import { noteWrong, observeAndPlan, observeObjects, watchAll } from "./observe-objects.ts";
+import { noteDrift, observeAndPlan, observeObjects, watchAll } from "./observe-objects.ts";
 import { sendObjects, type SendResults, unwatchedKinds } from "./send-objects.ts";
 
 /**
@@ -63,7 +63,7 @@ export async function install(
 
   const facts = await observe(attempt, signal);
   const plan = makePlan(facts);
-  if (plan.kind === "apply") noteWrong({ ...plan.objects, held: plan.held }, facts.attempt);
+  if (plan.kind === "apply") noteDrift({ ...plan.objects, held: plan.held }, facts.attempt);
   if (isDone(plan, facts)) return nothingSent(facts.attempt.desired, facts.attempt, facts.left);
   const intent = await recordIntent(plan, facts, signal);
   try {
@@ -84,7 +84,7 @@ function keeping(attempt: InstallAttempt): InstallAttempt {
 }
 
 /** The facts about the target before the first write, except that a second owner may have been created. */
-interface Facts extends Ground {
+interface Facts extends AnchorFacts {
   /** The attempt without the objects of other components. */
   readonly attempt: InstallAttempt;
   /** Objects that are left to other components. */
@@ -97,17 +97,17 @@ interface Facts extends Ground {
 
 /** Step 1. Reads the anchor, the namespaces and the objects, and asks which objects belong to other components. */
 async function observe(started: InstallAttempt, signal: AbortSignal): Promise<Facts> {
-  const ground = await observeGround(started, signal);
+  const anchorFacts = await observeAnchor(started, signal);
   // Now its inventory is known.
   const full = keeping(started);
   full.memory.desired = full.desired;
   await keepSecondOwner(full, signal);
-  const isAnchorLost = ground.anchor === undefined && wasAnchored(full);
+  const isAnchorLost = anchorFacts.anchor === undefined && wasAnchored(full);
   const { attempt, left } = await withoutOthers(full, { isLost: isAnchorLost }, signal);
-  const live = mayBeUpstreams(attempt, ground.anchor)
-    ? { upstream: await upstreamObjects(attempt, ground.anchor, signal) }
+  const live = mayBeUpstreams(attempt, anchorFacts.anchor)
+    ? { upstream: await upstreamObjects(attempt, anchorFacts.anchor, signal) }
     : { objects: await observeObjects(attempt, signal) };
-  return { ...ground, attempt, left, isAnchorLost, live };
+  return { ...anchorFacts, attempt, left, isAnchorLost, live };
 }
 
 type Plan =
@@ -130,7 +130,7 @@ function makePlan({ attempt: { desired }, live }: Facts): Plan {
 interface Intent extends FirstAnswer {
   readonly anchor: Anchor;
   /** The results for namespaces and anchor. */
-  readonly ground: GroundResults;
+  readonly repairs: AnchorRepairs;
   /** Obsolete objects that only a damaged or lost inventory named. */
   readonly forgotten: readonly InventoryEntry[];
 }
@@ -142,27 +142,27 @@ interface Intent extends FirstAnswer {
 async function recordIntent(plan: Plan, facts: Facts, signal: AbortSignal): Promise<Intent> {
   const { attempt, namespaces, anchor: before } = facts;
   const { memory, desired, deps } = attempt;
-  const ground = await writeNamespaces(attempt, namespaces, signal);
+  const repairs = await writeNamespaces(attempt, namespaces, signal);
   const forgotten = await findForgotten(plan, facts, signal);
-  const standing = standingAnchor(facts);
+  const intact = intactAnchor(facts);
   // The policies that protect an anchor are written before the anchor, and proven later.
-  if (standing === undefined) await deps.gate?.waitUntilOpen(signal);
-  const upstream = plan.kind === "adopt" ? entriesOf(obsoleteAmong(plan.upstream, desired)) : [];
+  if (intact === undefined) await deps.gate?.waitUntilOpen(signal);
+  const upstream =
+    plan.kind === "adopt" ? inventoryEntriesOf(obsoleteAmong(plan.upstream, desired)) : [];
   const ours = unionOf(memory.inventoryOf(desired, false), memory.inventory);
   const named = unionOf(unionOf(ours, { ...ours, entries: upstream }), {
     ...ours,
     entries: forgotten,
   });
   const inventory = plan.kind === "adopt" ? { ...named, adopting: true } : named;
-  const isRecorded =
-    plan.kind === "adopt" ? memory.isStored(inventory) : namesAll(standing, desired);
+  const isRecorded = plan.kind === "adopt" ? memory.isStored(inventory) : namesAll(intact, desired);
   const write = (): Promise<Anchor> => writeInventory(attempt, { before, inventory }, signal);
   const making =
-    standing !== undefined && isRecorded
-      ? Promise.resolve(standing)
+    intact !== undefined && isRecorded
+      ? Promise.resolve(intact)
       : rewriteAnchor(write, { namespacePlan: namespaces, attempt }, signal);
   const answer = askWhetherFirst(making, { before, attempt }, signal);
-  return { ...answer, anchor: await making, ground, forgotten };
+  return { ...answer, anchor: await making, repairs, forgotten };
 }
 
 interface Recorded {
@@ -209,14 +209,14 @@ async function recordResult(
   }
   if (isAccepted) memory.isAuditDue = false;
   const unwatched = unwatchedKinds(attempt, inventory);
-  const { ground } = intent;
+  const { repairs } = intent;
   return {
     applied: sent.applied,
-    repaired: [...ground.repaired, ...results.repaired],
+    repaired: [...repairs.repaired, ...results.repaired],
     unchanged: plan.unchanged.length,
-    parked: sorted([...ground.parked, ...parked]),
+    parked: sorted([...repairs.parked, ...parked]),
     failed: sorted([
-      ...ground.failed,
+      ...repairs.failed,
       ...refused,
       ...pruned.failed,
       ...unwatched,
@@ -248,7 +248,7 @@ async function isIntact(attempt: InstallAttempt, signal: AbortSignal): Promise<b
   const { memory, observation } = attempt;
   if (memory.inventory === undefined) return false;
   const plan = await observeAndPlan(attempt, signal);
-  const isDisturbed = observation.isDisturbed() || memory.groundConflicts.isHolding;
+  const isDisturbed = observation.isDisturbed() || memory.anchorConflicts.isHolding;
   const isQuiet = isSettled(plan) && !isDisturbed && observation.refused().size === 0;
   return (
     isQuiet &&
@@ -262,9 +262,9 @@ async function isIntact(attempt: InstallAttempt, signal: AbortSignal): Promise<b
 function isDone(plan: Plan, facts: Facts): boolean {
   const { attempt } = facts;
   if (plan.kind === "adopt") return false;
-  const isGrounded = standingAnchor(facts) !== undefined && areNamespacesRight(facts);
+  const isAnchored = intactAnchor(facts) !== undefined && areNamespacesIntact(facts);
   const seesAll = attempt.observation.refused().size === 0;
-  return isGrounded && isInventoryStored(attempt) && isSettled(plan.objects) && seesAll;
+  return isAnchored && isInventoryStored(attempt) && isSettled(plan.objects) && seesAll;
 }
 
 function isInventoryStored({ memory, desired }: InstallAttempt): boolean {
@@ -280,7 +280,7 @@ async function findForgotten(
   const isDamaged = plan.kind === "apply" && anchor !== undefined && anchor.inventory === undefined;
   if (!isAnchorLost && !isDamaged) return [];
   const found = await labelledObjects(attempt.component.metadata.uid, attempt, signal);
-  return entriesOf(obsoleteAmong(found, attempt.desired));
+  return inventoryEntriesOf(obsoleteAmong(found, attempt.desired));
 }
 
 /** Whether an inventory names all desired objects, with the hash that is to be sent or none. */

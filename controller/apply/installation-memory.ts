@@ -49,7 +49,7 @@ interface KnownInventory extends Pick<Inventory, "version" | "complete"> {
 export class InstallationMemory {
   readonly conflicts = new Conflicts();
   /** Conflicts over the anchor and the namespaces, which no plan contains. */
-  readonly groundConflicts = new Conflicts();
+  readonly anchorConflicts = new Conflicts();
   readonly blockades = new Blockades();
   readonly webhooks = new WebhookNames();
   readonly jobs = new VanishedJobs();
@@ -83,7 +83,7 @@ export class InstallationMemory {
 
   /** Continues the conflicts in the status; empty: none. Only the first call counts. */
   resume(toldConflicts: string, now: number): void {
-    for (const conflicts of [this.conflicts, this.groundConflicts])
+    for (const conflicts of [this.conflicts, this.anchorConflicts])
       conflicts.begin(toldConflicts, now);
   }
 

@@ -9,7 +9,7 @@ import { obsoleteEntries } from "../../installation/plan.ts";
 import { servedKinds } from "./served-kinds.ts";
 
 /** Where the objects of a kind are found. `absent`: the cluster does not serve the kind. `unknown`: discovery did not list the kind. */
-export type Whereabouts = ResourceType | "absent" | "unknown";
+export type KindPlace = ResourceType | "absent" | "unknown";
 
 /** Kinds whose plural and scope only the cluster knows: desired custom kinds without their CRD, and kinds of obsolete objects in the inventory. */
 export class InventoryKinds {
@@ -80,7 +80,7 @@ export class InventoryKinds {
   }
 
   /** The resource of a desired kind, or of a kind that was looked up. */
-  of(key: Pick<ObjectKey, "apiVersion" | "kind">, { objects }: Desired): Whereabouts {
+  of(key: Pick<ObjectKey, "apiVersion" | "kind">, { objects }: Desired): KindPlace {
     const id = kindIdOf(key);
     const wanted = objects.find((object) => kindIdOf(object.key) === id)?.resource;
     const known = tableResource(key.apiVersion, key.kind) ?? this.#served.get(kindKeyOf(key));

@@ -81,12 +81,12 @@ export async function observeAndPlan(
 ): Promise<ApplyPlan> {
   const facts = await observeObjects(attempt, signal);
   const plan = planInstall(attempt.desired.objects, facts);
-  noteWrong({ ...plan, ...facts }, attempt);
+  noteDrift({ ...plan, ...facts }, attempt);
   return plan;
 }
 
 /** Notes which objects are wrong according to a plan: the end of a conflict depends on it. */
-export function noteWrong(
+export function noteDrift(
   { drifted, held }: Pick<ApplyPlan, "drifted"> & Pick<ObjectFacts, "held">,
   { memory, deps }: InstallAttempt,
 ): void {
@@ -98,11 +98,11 @@ export function noteWrong(
 export function watchAll(attempt: InstallAttempt, inventory: Inventory): void {
   const { desired, observation, memory } = attempt;
   observation.watchKinds(watchedKinds(desired, inventory, memory.kinds));
-  watchGround(attempt);
+  watchAnchor(attempt);
 }
 
 /** Watches the anchor and the namespaces. */
-export function watchGround({ component, target, desired, observation }: InstallAttempt): void {
+export function watchAnchor({ component, target, desired, observation }: InstallAttempt): void {
   observation.watchSingles(guardedObjects({ component, target }, desired));
 }
 

@@ -8,12 +8,12 @@ import type { InventoryEntry } from "../../installation/inventory.ts";
 import type { ObservedObject } from "../../installation/observed-object.ts";
 import { type Belonging, isOurs, isWebhookConfiguration } from "./belonging.ts";
 import type { Trouble } from "./change-set.ts";
-import type { Whereabouts } from "./inventory-kinds.ts";
+import type { KindPlace } from "./inventory-kinds.ts";
 import { refusedOf } from "./refusals.ts";
 
 export interface PruneDeps {
   readonly client: Pick<KubeClient, "get" | "remove">;
-  readonly resourceOf: (object: Pick<ObjectKey, "apiVersion" | "kind">) => Whereabouts;
+  readonly resourceOf: (object: Pick<ObjectKey, "apiVersion" | "kind">) => KindPlace;
   readonly observed: ReadonlyMap<string, ObservedObject>;
   /** Identities of objects that no inventory names. Each of them is read before it is deleted. */
   readonly strays: ReadonlySet<string>;
@@ -29,10 +29,10 @@ export interface Pruned {
 }
 
 /** The result for one object. */
-type Fate = "pruned" | "failed" | "lingering";
+type PruneOutcome = "pruned" | "failed" | "lingering";
 
 interface Result extends Trouble {
-  readonly fate: Fate;
+  readonly outcome: PruneOutcome;
 }
 
 /**
@@ -50,10 +50,10 @@ export async function prune(
   for (const group of [first, obsolete.filter((entry) => !first.includes(entry))]) {
     results.push(...(await Promise.all(group.map((entry) => pruneEntry(entry, deps, signal)))));
   }
-  const having = (wanted: Fate): readonly Trouble[] =>
+  const having = (wanted: PruneOutcome): readonly Trouble[] =>
     results.flatMap((result) => {
-      if (result?.fate !== wanted) return [];
-      const { fate: _, ...trouble } = result;
+      if (result?.outcome !== wanted) return [];
+      const { outcome: _, ...trouble } = result;
       return [trouble];
     });
   return {
@@ -76,59 +76,59 @@ async function pruneEntry(
   const place = deps.resourceOf(key);
   // Without its kind the object is gone.
   if (place === "absent") return undefined;
-  if (place === "unknown") return { key, fate: "failed", message: unknownMessage };
+  if (place === "unknown") return { key, outcome: "failed", message: unknownMessage };
   const ref = objectRefOf(key, place);
   let isKnown = record !== undefined || entry.fingerprint !== undefined;
   try {
-    const found = await foundAt(ref, { ...deps, entry, record }, signal);
+    const found = await liveObjectAt(ref, { ...deps, entry, record }, signal);
     if (found === undefined) return undefined;
     isKnown = true;
-    return await deleteFound({ ref, key, found }, deps, signal);
+    return await deleteLive({ ref, key, found }, deps, signal);
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
     return refused(error, { key, isKnown, installNamespace: deps.belonging.namespace });
   }
 }
 
-interface Found extends Pick<ObservedObject, "uid" | "deleting" | "finalizers"> {
+interface LiveObject extends Pick<ObservedObject, "uid" | "deleting" | "finalizers"> {
   /** Of an object that was read: it is deleted only as it was then. */
   readonly version?: string;
 }
 
-interface Known extends PruneDeps {
+interface EntryFacts extends PruneDeps {
   readonly entry: InventoryEntry;
   readonly record: ObservedObject | undefined;
 }
 
-async function foundAt(
+async function liveObjectAt(
   ref: ObjectRef,
-  { entry, record, ...deps }: Known,
+  { entry, record, ...deps }: EntryFacts,
   signal: AbortSignal,
-): Promise<Found | undefined> {
-  if (deps.strays.has(identityOf(entry))) return unclaimed(ref, deps, signal);
-  return record === undefined ? unwatched(ref, deps, signal) : seenOf(record);
+): Promise<LiveObject | undefined> {
+  if (deps.strays.has(identityOf(entry))) return readIfOurs(ref, deps, signal);
+  return record === undefined ? readUnwatched(ref, deps, signal) : watchedObjectOf(record);
 }
 
 // Without a resourceVersion: a watch that is late by one write to a status must not stop the deletion.
-function seenOf({ uid, deleting, finalizers = [] }: ObservedObject): Found {
+function watchedObjectOf({ uid, deleting, finalizers = [] }: ObservedObject): LiveObject {
   return { uid, deleting, finalizers };
 }
 
 interface ToDelete {
   readonly ref: ObjectRef;
   readonly key: ObjectKey;
-  readonly found: Found;
+  readonly found: LiveObject;
 }
 
 const maxAttempts = 5;
 
 /** Deletes an object. When the object changed meanwhile, reads it again and checks that it is still ours. */
-async function deleteFound(
+async function deleteLive(
   { ref, key, found: first }: ToDelete,
   deps: PruneDeps,
   signal: AbortSignal,
 ): Promise<Result | undefined> {
-  let found: Found | undefined = first;
+  let found: LiveObject | undefined = first;
   for (let attempt = 1; found !== undefined; attempt += 1) {
     if (found.deleting) return lingering(key, found.finalizers);
     try {
@@ -137,30 +137,30 @@ async function deleteFound(
       const options = { propagationPolicy: "Background", uid, ...asRead } as const;
       const removal = await deps.client.remove(ref, options, signal);
       if (typeof removal === "object") return lingering(key, removal.metadata.finalizers);
-      return { key, fate: "pruned", message: "" };
+      return { key, outcome: "pruned", message: "" };
     } catch (error) {
-      if (!isOutdated(error) || attempt === maxAttempts) throw error;
+      if (!isWriteConflict(error) || attempt === maxAttempts) throw error;
     }
-    found = await unclaimed(ref, deps, signal);
+    found = await readIfOurs(ref, deps, signal);
   }
   return undefined;
 }
 
 /** Webhooks and policies refuse with a status of their own choice, also with that of an object that was changed or replaced. */
-function isOutdated(error: unknown): boolean {
+function isWriteConflict(error: unknown): boolean {
   return error instanceof ApiError && error.status === 409 && obstacleIn(error) === undefined;
 }
 
 /** Reads an object that may be ours by its label only: no inventory names it, or another writer created it under the name of an object of ours. */
-async function unclaimed(
+async function readIfOurs(
   ref: ObjectRef,
   { client, belonging }: PruneDeps,
   signal: AbortSignal,
-): Promise<Found | undefined> {
+): Promise<LiveObject | undefined> {
   const object = await client.get(ref, { metadataOnly: true }, signal);
   if (object === undefined || !isOurs(object, belonging) || isOthers(object, belonging))
     return undefined;
-  return foundOf(object);
+  return liveObjectOf(object);
 }
 
 /** Whether something that is not ours controls an object, and would make it again. */
@@ -187,20 +187,20 @@ function refused(error: ApiError, { isKnown, ...asked }: Asked): Result | undefi
   const { isForGood, trouble } = refusedOf(error, asked);
   const howLong = isForGood ? "" : " for now";
   const message = `Obsolete, but its deletion is refused${howLong} with status ${error.status}${why}`;
-  return { ...trouble, message, fate: isForGood ? "failed" : "lingering" };
+  return { ...trouble, message, outcome: isForGood ? "failed" : "lingering" };
 }
 
 /** Reads an object that no watch shows: it may have lost the label by which it is watched, or its event is still to come. */
-async function unwatched(
+async function readUnwatched(
   ref: ObjectRef,
   { client, belonging }: PruneDeps,
   signal: AbortSignal,
-): Promise<Found | undefined> {
+): Promise<LiveObject | undefined> {
   const object = await client.get(ref, { metadataOnly: true }, signal);
-  return object !== undefined && isOurs(object, belonging) ? foundOf(object) : undefined;
+  return object !== undefined && isOurs(object, belonging) ? liveObjectOf(object) : undefined;
 }
 
-function foundOf({ metadata }: KubeObject): Found {
+function liveObjectOf({ metadata }: KubeObject): LiveObject {
   const { uid, deletionTimestamp, finalizers = [], resourceVersion } = metadata;
   return { uid, deleting: deletionTimestamp !== undefined, finalizers, version: resourceVersion };
 }
@@ -208,7 +208,7 @@ function foundOf({ metadata }: KubeObject): Found {
 function lingering(key: ObjectKey, finalizers: readonly string[] = []): Result {
   const names = finalizers.map((name) => foreignText(name, 100)).toSorted();
   const holders = names.length === 0 ? "" : `, held by finalizer ${names.join(", ")}`;
-  return { key, fate: "lingering", message: `Obsolete and being deleted${holders}` };
+  return { key, outcome: "lingering", message: `Obsolete and being deleted${holders}` };
 }
 
 /** The key of the object of an inventory entry. */

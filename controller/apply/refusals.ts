@@ -73,7 +73,7 @@ export function refusalOf(error: Facts, attempted: Attempted): Refusal {
 }
 
 /** Whether an answer says only that the server is overloaded or fails, and names no other obstacle. Spec: security.md C11. */
-export function isForNow(error: Facts): boolean {
+export function isOverloaded(error: Facts): boolean {
   if (obstacleIn(error) !== undefined) return false;
   if (error.status === 500) return internal(error).kind === "temporary";
   return [408, 429, 502, 503, 504].includes(error.status);

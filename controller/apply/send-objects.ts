@@ -20,7 +20,7 @@ import {
 import { type Progress, sorted, type Trouble, waitingFor } from "./change-set.ts";
 import { type OwnPlan, ownPlan } from "./filters/shared-objects.ts";
 import type { InstallAttempt, RecordedAttempt } from "./install-attempt.ts";
-import { watchGround } from "./observe-objects.ts";
+import { watchAnchor } from "./observe-objects.ts";
 import { pruneAll } from "./prune-obsolete.ts";
 import { keyWithout, type Pruned } from "./prune.ts";
 import { unlessRefused } from "./refusals.ts";
@@ -51,7 +51,7 @@ export async function sendObjects(
   recorded: RecordedAttempt,
   signal: AbortSignal,
 ): Promise<SendResults> {
-  watchGround(recorded);
+  watchAnchor(recorded);
   const { plan, attempt, left } = await ownOf(wholePlan, recorded, signal);
   const corrected = new Set<string>();
   const { requests, ...others } = applyDeps(plan, attempt, corrected);
@@ -223,7 +223,7 @@ function applyDeps(
       const { key, id, hash, sentHash = hash } = object;
       const sighting = sightingOf(answer, fieldManager);
       const sent = memory.isToAudit(id) ? memory.entryOf(id) : undefined;
-      const isCorrected = sent?.hash === hash && isPutRight(sent, audited.get(id), sighting);
+      const isCorrected = sent?.hash === hash && isCorrection(sent, audited.get(id), sighting);
       const isRepaired = plan.drifted.has(id) && !requests.changedNothing(object, answer);
       if (isRepaired || isCorrected) corrected.add(id);
       const { fingerprint, appliedAt } = sighting;
@@ -244,7 +244,7 @@ function applyDeps(
 }
 
 /** Whether an audit repaired an object. An apply without a change is no repair. Nor is an apply that adds fields of ours. */
-function isPutRight(
+function isCorrection(
   sent: InventoryEntry,
   before: ObservedObject | undefined,
   after: ObservedObject,

@@ -126,11 +126,11 @@ async function isCleared(
 
 /** Whether the cluster has a webhook whose rules a program writes. Rules that we send belong to a user's policy, and our next apply would restore them. */
 function isFilledIn(manifest: Manifest, webhook: string): boolean {
-  return entriesOf(manifest).some((entry) => entry["name"] === webhook && !("rules" in entry));
+  return webhooksOf(manifest).some((entry) => entry["name"] === webhook && !("rules" in entry));
 }
 
 function namesOf(configuration: Configuration): readonly string[] {
-  return entriesOf(configuration).map((entry) => String(entry["name"]));
+  return webhooksOf(configuration).map((entry) => String(entry["name"]));
 }
 
 interface Configuration {
@@ -138,7 +138,7 @@ interface Configuration {
   readonly webhooks?: unknown;
 }
 
-function entriesOf({ kind, webhooks }: Configuration): readonly Record<string, unknown>[] {
+function webhooksOf({ kind, webhooks }: Configuration): readonly Record<string, unknown>[] {
   const isOne = kind.endsWith("WebhookConfiguration") && Array.isArray(webhooks);
   const entries: readonly unknown[] = isOne ? webhooks : [];
   return entries.map((entry) => (isRecord(entry) ? entry : {}));

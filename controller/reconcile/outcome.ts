@@ -6,7 +6,7 @@ import { conditionOf } from "../../api/conditions.ts";
 import { FleetError } from "../../api/errors.ts";
 import type { Code } from "../../api/reasons.ts";
 import type { ChangeSet, Progress } from "../apply/change-set.ts";
-import { askedMsOf, isForNow as isAnswerForNow } from "../apply/refusals.ts";
+import { askedMsOf, isOverloaded } from "../apply/refusals.ts";
 import type { Protection } from "../guard/protection.ts";
 import type { VisibleReadiness } from "../observe/visible-readiness.ts";
 import type { Doubt } from "./doubt.ts";
@@ -98,7 +98,7 @@ export function fleetErrorOf(error: unknown, cluster: string): FleetError {
 
 /** Whether the cluster only answered that it is busy, or fails for now. The work goes on later. */
 export function isForNow({ reason, cause }: FleetError): boolean {
-  return reason === "ClusterBusy" && cause instanceof ApiError && isAnswerForNow(cause);
+  return reason === "ClusterBusy" && cause instanceof ApiError && isOverloaded(cause);
 }
 
 /** Milliseconds for which a busy or failing server asks not to be called, a minute at most; 0 without such an answer. */
@@ -168,7 +168,7 @@ function refused(error: ApiError, cluster: string): FleetError {
   }
   const answer = error.reason === "" ? `${error.status}` : `${error.status} ${error.reason}`;
   const why = obstacle === undefined ? "" : `: ${obstacle}`;
-  const reason = isAnswerForNow(error) ? "ClusterBusy" : "ApplyFailed";
+  const reason = isOverloaded(error) ? "ClusterBusy" : "ApplyFailed";
   const code = codeOfRefusal(error);
   return new FleetError(reason, `${cluster}: ${request} was answered ${answer}${why}`, {
     ...options,

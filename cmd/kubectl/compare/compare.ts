@@ -11,7 +11,7 @@ import {
   desiredNamespaces,
   observeNamespaces,
 } from "../../../controller/apply/anchor/namespaces.ts";
-import { InventoryKinds, type Whereabouts } from "../../../controller/apply/inventory-kinds.ts";
+import { InventoryKinds, type KindPlace } from "../../../controller/apply/inventory-kinds.ts";
 import { componentUidLabel } from "../../../installation/anchor.ts";
 import { type Desired, outlives, type DesiredObject } from "../../../installation/desired.ts";
 import { kindIdOf } from "../../../installation/kinds.ts";
@@ -105,7 +105,7 @@ export async function compare(request: CompareOptions, signal: AbortSignal): Pro
 }
 
 /** An object of the inventory with its resource type. Empty when the cluster does not serve the kind, or when that is not known. */
-function locatedAt(key: ObjectKey, found: Whereabouts): readonly LocatedObject[] {
+function locatedAt(key: ObjectKey, found: KindPlace): readonly LocatedObject[] {
   if (found === "absent" || found === "unknown") return [];
   return [{ key, resource: objectRefOf(key, found).resource }];
 }

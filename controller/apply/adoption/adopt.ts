@@ -47,7 +47,7 @@ export function obsoleteAmong(
 }
 
 /** How an inventory names objects that were never sent. */
-export function entriesOf(objects: readonly KubeObject[]): readonly InventoryEntry[] {
+export function inventoryEntriesOf(objects: readonly KubeObject[]): readonly InventoryEntry[] {
   return objects.map((object) => ({ ...keyOf(object), hash: "" }));
 }
 

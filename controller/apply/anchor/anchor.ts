@@ -86,7 +86,7 @@ export async function anchorSeen(
 function checkedAnchor(object: KubeObject | undefined, owner: AnchorOwnership): Anchor | undefined {
   if (object === undefined) return undefined;
   assertOurs(object, owner);
-  return rootOf(object, owner);
+  return anchorFrom(object, owner);
 }
 
 /**
@@ -127,9 +127,9 @@ async function unlessOutdated(
     throw busy(owner, "is being deleted");
   }
   try {
-    return rootOf(await writeObject(current, { ...owner, text }, signal), owner);
+    return anchorFrom(await writeObject(current, { ...owner, text }, signal), owner);
   } catch (error) {
-    if (!isOutdated(error, current)) throw error;
+    if (!isWriteConflict(error, current)) throw error;
     return undefined;
   }
 }
@@ -170,7 +170,7 @@ function releaseHolders(
   return client.patch(anchorRef(owner), patch, { fieldManager, metadataOnly: true }, signal);
 }
 
-function rootOf(object: KubeObject, owner: AnchorOwnership): Anchor {
+function anchorFrom(object: KubeObject, owner: AnchorOwnership): Anchor {
   const { uid, resourceVersion } = object.metadata;
   return {
     key: anchorKey(owner),
@@ -184,7 +184,7 @@ function rootOf(object: KubeObject, owner: AnchorOwnership): Anchor {
 }
 
 // 409: the object was created, changed or deleted meanwhile. 404: the object is gone; for a creation, the namespace is missing.
-function isOutdated(error: unknown, current: Anchor | undefined): boolean {
+function isWriteConflict(error: unknown, current: Anchor | undefined): boolean {
   if (!(error instanceof ApiError)) return false;
   const { status, causes } = error;
   // Webhooks and policies choose the status of their refusals. The default is 422.

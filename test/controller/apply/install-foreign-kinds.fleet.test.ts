@@ -54,7 +54,7 @@ async function opened({ kind, scope }: Opened) {
   return { installer, spoke, whole, less: renderedOf(...configs), key, define, live, ...rest };
 }
 
-async function entriesOf({ component, target }: Installer) {
+async function inventoryEntriesOf({ component, target }: Installer) {
   const anchor = await readAnchor(component, target, AbortSignal.timeout(60_000));
   return anchor?.inventory?.entries.map(({ apiVersion, kind, namespace, name }) => ({
     apiVersion,
@@ -81,8 +81,8 @@ describe.each<Opened & { name: string }>([
     });
     const object = await live();
     expect(object?.metadata.ownerReferences?.length).toBe(scope === "Cluster" ? undefined : 1);
-    expect(await entriesOf(installer)).toHaveLength(31);
-    expect(await entriesOf(installer)).toContainEqual(key);
+    expect(await inventoryEntriesOf(installer)).toHaveLength(31);
+    expect(await inventoryEntriesOf(installer)).toContainEqual(key);
 
     const rest = new Date();
     const repeated = await installer.install({ rendered: whole });
@@ -103,7 +103,7 @@ describe.each<Opened & { name: string }>([
     await installer.restart();
     expect(await installer.install({ rendered: less })).toMatchObject({ pruned: [key] });
     expect(await live()).toBeUndefined();
-    expect(await entriesOf(installer)).toHaveLength(30);
+    expect(await inventoryEntriesOf(installer)).toHaveLength(30);
 
     expect(await installer.install({ rendered: whole })).toMatchObject({ applied: [key] });
     const { component, target } = installer;

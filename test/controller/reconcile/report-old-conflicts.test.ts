@@ -61,6 +61,6 @@ test("a memory that begins anew goes on with conflicts that were told of, also o
   const memory = new InstallationMemory();
   memory.resume(told, 0);
   expect(memory.conflicts.repairing(key, 1)).toBe(true);
-  expect(memory.groundConflicts.repairing(key, 1)).toBe(true);
+  expect(memory.anchorConflicts.repairing(key, 1)).toBe(true);
   expect(new InstallationMemory().conflicts.repairing(key, 1)).toBe(false);
 });

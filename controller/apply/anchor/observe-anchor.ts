@@ -4,13 +4,13 @@ import { knownResource } from "../../../api/resources.ts";
 import { componentSelector } from "../../../installation/anchor.ts";
 import type { Target } from "../../target/target.ts";
 import type { InstallAttempt } from "../install-attempt.ts";
-import { type Anchor, anchorSeen } from "./anchor.ts";
 import {
   type NamespacePlan,
   namespacesText,
   strippedAnchor,
   withoutHeld,
-} from "./ground-repairs.ts";
+} from "./anchor-repairs.ts";
+import { type Anchor, anchorSeen } from "./anchor.ts";
 import {
   createNamespaces,
   desiredNamespaces,
@@ -19,14 +19,17 @@ import {
 } from "./namespaces.ts";
 
 /** The anchor and the namespaces, on which everything else of an installation stands. */
-export interface Ground {
+export interface AnchorFacts {
   readonly anchor: Anchor | undefined;
   readonly namespaces: NamespacePlan;
 }
 
 /** Reads the anchor and the namespaces while the target is still being checked. An error of the check is thrown first. */
-export async function observeGround(attempt: InstallAttempt, signal: AbortSignal): Promise<Ground> {
-  const observing = readGround(attempt, signal);
+export async function observeAnchor(
+  attempt: InstallAttempt,
+  signal: AbortSignal,
+): Promise<AnchorFacts> {
+  const observing = readAnchorFacts(attempt, signal);
   // Awaited below.
   observing.catch(() => undefined);
   await attempt.deps.suited;
@@ -34,12 +37,12 @@ export async function observeGround(attempt: InstallAttempt, signal: AbortSignal
 }
 
 /** Whether no namespace has to be created or changed. Namespaces in conflict do not count. */
-export function areNamespacesRight({ namespaces }: Ground): boolean {
+export function areNamespacesIntact({ namespaces }: AnchorFacts): boolean {
   return namespaces.missing.length + namespaces.outdated.length === 0;
 }
 
 /** The anchor, if it has all its marks or is in conflict. Such an anchor is written only for a new inventory. */
-export function standingAnchor({ anchor, namespaces }: Ground): Anchor | undefined {
+export function intactAnchor({ anchor, namespaces }: AnchorFacts): Anchor | undefined {
   return namespaces.isAnchorHeld || anchor?.isMarked === true ? anchor : undefined;
 }
 
@@ -48,7 +51,7 @@ export function wasAnchored({ memory, component }: InstallAttempt): boolean {
   return memory.state.kind !== "none" || component.status?.version !== undefined;
 }
 
-async function readGround(attempt: InstallAttempt, signal: AbortSignal): Promise<Ground> {
+async function readAnchorFacts(attempt: InstallAttempt, signal: AbortSignal): Promise<AnchorFacts> {
   const { component, target, desired, memory, observation, deps } = attempt;
   const wanted = desiredNamespaces({ component, target }, desired.namespaces);
   const [anchor, live] = await Promise.all([
@@ -61,10 +64,10 @@ async function readGround(attempt: InstallAttempt, signal: AbortSignal): Promise
   if (anchor === undefined) await handleLoss(attempt, signal);
   else deps.gate?.noteAnchor(anchor.object);
   const stripped = strippedAnchor(anchor, attempt);
-  const ground = { anchor, namespaces: withoutHeld({ namespaces: live, stripped }, attempt) };
+  const facts = { anchor, namespaces: withoutHeld({ namespaces: live, stripped }, attempt) };
   // The single watch has the wrong state as its noted state. Only this text shows that the namespace is still wrong when its repair fails.
-  memory.namespaces = areNamespacesRight(ground) ? namespacesText(attempt) : "";
-  return ground;
+  memory.namespaces = areNamespacesIntact(facts) ? namespacesText(attempt) : "";
+  return facts;
 }
 
 async function readAnchorOnce(
@@ -97,7 +100,7 @@ async function createAhead(
     await deps.suited;
     await deps.gate?.waitUntilSent(signal);
   } catch {
-    // `observeGround` and the gate throw this error, too.
+    // `observeAnchor` and the gate throw this error, too.
     return [];
   }
   return createNamespaces(target, wanted, signal);

@@ -39,7 +39,7 @@ export interface NamespacePlan extends Namespaces {
 }
 
 /** The results for the anchor and the namespaces. */
-export interface GroundResults {
+export interface AnchorRepairs {
   readonly repaired: readonly ObjectKey[];
   readonly parked: readonly Trouble[];
   readonly failed: readonly Trouble[];
@@ -67,7 +67,7 @@ export function withoutHeld(
   const isDrift = memory.namespaces === namespacesText(attempt);
   const wrong = isDrift ? namespaces.outdated.map(({ live }) => idOf(live)) : [];
   const anchor = stripped === undefined ? [] : [idOf(stripped.object)];
-  const held = memory.groundConflicts.heldAmong(new Set([...wrong, ...anchor]), deps.clock.now());
+  const held = memory.anchorConflicts.heldAmong(new Set([...wrong, ...anchor]), deps.clock.now());
   const outdated = namespaces.outdated.filter(({ live }) => !held.has(idOf(live)));
   const isAnchorInConflict = anchor.some((id) => held.has(id));
   // A change that endangers everything under the anchor does not wait.
@@ -84,7 +84,7 @@ export async function writeNamespaces(
   attempt: InstallAttempt,
   namespacePlan: NamespacePlan,
   signal: AbortSignal,
-): Promise<GroundResults> {
+): Promise<AnchorRepairs> {
   const { target, memory, observation, deps } = attempt;
   const { stripped, isAnchorInConflict } = namespacePlan;
   const [created, changes] = await Promise.all([
@@ -173,19 +173,19 @@ async function countedRepair<T>(
   { drift, attempt }: { readonly drift: Drift; readonly attempt: InstallAttempt },
   signal: AbortSignal,
 ): Promise<T> {
-  const { groundConflicts } = attempt.memory;
+  const { anchorConflicts } = attempt.memory;
   const { ref, live, manifest } = drift;
   const key = keyOf(live);
-  if (groundConflicts.repairing(key, attempt.deps.clock.now())) {
+  if (anchorConflicts.repairing(key, attempt.deps.clock.now())) {
     const body = { ...manifest, metadata: { ...manifest.metadata, uid: live.metadata.uid } };
     const ask = (): Promise<readonly ConflictingManager[]> =>
       findConflictingManagers({ ref, body }, attempt.target, signal);
-    groundConflicts.named(key, await unlessRefused(ask, []));
+    anchorConflicts.named(key, await unlessRefused(ask, []));
   }
   try {
     return await repair();
   } catch (error) {
-    groundConflicts.notRepaired(key);
+    anchorConflicts.notRepaired(key);
     throw error;
   }
 }
