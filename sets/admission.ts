@@ -1,4 +1,4 @@
-import { hasRevision } from "./component-said.ts";
+import { hasRevision } from "./component-condition.ts";
 import type { Member, Revision, SetFacts, Stage, Stamp } from "./facts.ts";
 import { openingOf } from "./limits.ts";
 import { judgedAnew } from "./members.ts";
@@ -19,10 +19,10 @@ export interface Admission {
 /** The stamps of clusters that start now, and the times at which others may start, in ms since the epoch. */
 interface Admitted {
   readonly stamps: readonly Stamp[];
-  readonly nextLooks: readonly (number | undefined)[];
+  readonly nextDecisionsAt: readonly (number | undefined)[];
 }
 
-export const noneAdmitted: Admitted = { stamps: [], nextLooks: [] };
+export const noneAdmitted: Admitted = { stamps: [], nextDecisionsAt: [] };
 
 /** The clusters that start now. Clusters of open stages get the update revision, and clusters that join any other stage get the current one. Pure. */
 export function admittedStamps(
@@ -36,11 +36,11 @@ export function admittedStamps(
     if (step === undefined) return noneAdmitted;
     if (!isOpen(step.status)) return joinerStamps(stage, step.limits, admission);
     const turn = { stage: stage.spec, revision: admission.update, order };
-    return { stamps: stampsOf(stage.members, turn, step.slots), nextLooks: [] };
+    return { stamps: stampsOf(stage.members, turn, step.slots), nextDecisionsAt: [] };
   });
   return {
     stamps: all.flatMap(({ stamps }) => stamps),
-    nextLooks: all.flatMap(({ nextLooks }) => nextLooks),
+    nextDecisionsAt: all.flatMap(({ nextDecisionsAt }) => nextDecisionsAt),
   };
 }
 
@@ -63,8 +63,8 @@ function joinerStamps(
   if (failed.length > limits.maxFailures) return noneAdmitted;
   const { order, windows = [] } = facts.set.spec.rollout ?? {};
   const { isOpen: isInWindow, changesAt } = openingOf(spec.before?.windows ?? windows, now);
-  if (!isInWindow) return { stamps: [], nextLooks: [changesAt] };
+  if (!isInWindow) return { stamps: [], nextDecisionsAt: [changesAt] };
   const slots = freeSlotsOf(all, limits);
   const turn = { stage: spec, revision: current, order, isDue };
-  return { stamps: stampsOf(all, turn, slots), nextLooks: [] };
+  return { stamps: stampsOf(all, turn, slots), nextDecisionsAt: [] };
 }

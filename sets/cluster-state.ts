@@ -11,10 +11,10 @@ import {
   isLate,
   isObserved,
   isStale,
-  saidBy,
+  componentCondition,
   timeOf,
   updatedAtOf,
-} from "./component-said.ts";
+} from "./component-condition.ts";
 import type { DesiredSpec } from "./desired-spec.ts";
 import { differingField, fieldManagerOf } from "./differing-field.ts";
 import { countsFromOf, guessOf, type Standing } from "./standing.ts";
@@ -140,7 +140,7 @@ function unreachableState(
     return { name, reason: "ClusterProfileNotReady", message };
   }
   if (child === undefined) return undefined;
-  const resolved = saidBy(child, "TargetClusterResolved");
+  const resolved = componentCondition(child, "TargetClusterResolved");
   if (resolved.means !== "Unreachable" || isStale(child, resolved, now)) return undefined;
   return { name, reason: resolved.reason, message: resolved.message };
 }
@@ -211,11 +211,11 @@ export function isThrough({ name }: ClusterState): boolean {
 }
 
 function blockedState(child: Component, now: number): ClusterState | undefined {
-  const eligible = saidBy(child, "VersionMigrationEligible");
+  const eligible = componentCondition(child, "VersionMigrationEligible");
   if (eligible.status === "False" && !isStale(child, eligible, now)) {
     return { name: "Blocked", reason: "VersionNotEligible", message: eligible.message };
   }
-  const installed = saidBy(child, "InstallSucceeded");
+  const installed = componentCondition(child, "InstallSucceeded");
   if (installed.means !== "Blocked" || isStale(child, installed, now)) return undefined;
   return { name: "Blocked", reason: installed.reason, message: installed.message };
 }
@@ -295,10 +295,10 @@ function isOfVersion({ kind, status }: Component, wanted: unknown): boolean {
 function failedState(child: Component, now: number): ClusterState | undefined {
   if (!isObserved(child)) return undefined;
   for (const type of failedTypes) {
-    const said = saidBy(child, type);
-    const isFinal = said.means === "Failed" || isLate(said);
-    if (!isFinal || isStale(child, said, now)) continue;
-    return { name: "Failed", reason: said.reason, message: said.message };
+    const condition = componentCondition(child, type);
+    const isFinal = condition.means === "Failed" || isLate(condition);
+    if (!isFinal || isStale(child, condition, now)) continue;
+    return { name: "Failed", reason: condition.reason, message: condition.message };
   }
   return undefined;
 }
@@ -310,7 +310,7 @@ function failedState(child: Component, now: number): ClusterState | undefined {
  */
 function lateState({ child, standing }: Watched, timing: Timing): ClusterState {
   const { now, deadlineMs, isPaused, isHalted } = timing;
-  const { reason, message } = saidBy(child, "Ready");
+  const { reason, message } = componentCondition(child, "Ready");
   const facts = { name: "Updating", reason, message } as const;
   // From then on the status of the component counts, though nothing changes.
   const countsAt = updatedAtOf(child, now) + graceMs;
@@ -331,7 +331,8 @@ function lateAt({ child, standing }: Watched, timing: Timing, deadlineMs: number
   const known = countsFrom({ child, standing }, timing) + deadlineMs;
   if (isHalted || (standing ?? guessOf(child, now)).isGuess !== true) return known;
   const byStamp = Math.max(updatedAtOf(child, now), ...restartsOf(child, timing)) + deadlineMs;
-  const inOnePiece = timeOf(saidBy(child, "Ready").since, now) + Math.min(graceMs, deadlineMs);
+  const inOnePiece =
+    timeOf(componentCondition(child, "Ready").since, now) + Math.min(graceMs, deadlineMs);
   return Math.min(known, Math.max(byStamp, inOnePiece));
 }
 
@@ -342,7 +343,7 @@ function untilTime(until: number): Pick<ClusterState, "until"> {
 /** When a component could go on after its cluster was unreachable, or its version not eligible. */
 function backTimes(child: Component, now: number): readonly number[] {
   const conditions = (["TargetClusterResolved", "VersionMigrationEligible"] as const).map((type) =>
-    saidBy(child, type),
+    componentCondition(child, type),
   );
   return conditions.flatMap(({ status, since }) => (status === "True" ? [timeOf(since, now)] : []));
 }

@@ -37,7 +37,7 @@ import { unwrittenSentence } from "./unwritten.ts";
  */
 export function decide(facts: SetFacts, now: number): Decision {
   const { set, selection } = facts;
-  const nothing = { stamps: [], removals: noRemovals, nextLook: undefined };
+  const nothing = { stamps: [], removals: noRemovals, nextDecisionAt: undefined };
   if (set.metadata.deletionTimestamp !== undefined) {
     const removals = planDeletion(set, facts);
     const unwritten = unwrittenSentence(facts, { stamps: [], removals });
@@ -48,16 +48,16 @@ export function decide(facts: SetFacts, now: number): Decision {
   if (begun !== undefined) return { ...nothing, ...begun, status: set.status ?? {} };
   if (selection.kind === "unusable")
     return { ...nothing, status: unusableStatus(set, selection, now) };
-  return new Look(facts, selection.clusters, now).decide();
+  return new Decider(facts, selection.clusters, now).decide();
 }
 
 /** The progress of the stages, and the time of the next decision. */
 interface Walk {
   readonly progress: readonly StageProgress[];
-  readonly nextLooks: readonly (number | undefined)[];
+  readonly nextDecisionsAt: readonly (number | undefined)[];
 }
 
-interface Found extends Walk {
+interface StageResults extends Walk {
   readonly stages: readonly Stage[];
   /** Name of the stage that the phase is about; undefined: of none. */
   readonly stage: string | undefined;
@@ -102,7 +102,7 @@ function waitingForOf(progress: readonly StageProgress[]): string {
 }
 
 /** One decision about a set whose selection is known. */
-class Look {
+class Decider {
   readonly #facts: SetFacts;
   readonly #selected: readonly SelectedCluster[];
   readonly #now: number;
@@ -155,14 +155,15 @@ class Look {
     if (isHalted || aborted !== undefined) return this.#halt(stages, walk, aborted);
     const blocked = this.#refusedUnmatched(stages) ?? this.#allSkipped(stages, walk.progress);
     const isStill = this.#isPaused || blocked !== undefined;
-    const { stamps, nextLooks } = isStill
+    const admitted = isStill
       ? noneAdmitted
       : admittedStamps(stages, walk.progress, this.#admission);
     const phase = blocked === undefined ? phaseOf(walk.progress) : "Blocked";
     const waitingFor = blocked ?? waitingForOf(walk.progress);
     const stage = stageInTurn(walk.progress)?.status.name;
-    const looks = [...walk.nextLooks, ...nextLooks];
-    return this.#decision({ ...walk, nextLooks: looks, stages, stage, stamps, phase, waitingFor });
+    const { stamps } = admitted;
+    const nextDecisionsAt = [...walk.nextDecisionsAt, ...admitted.nextDecisionsAt];
+    return this.#decision({ ...walk, nextDecisionsAt, stages, stage, stamps, phase, waitingFor });
   }
 
   /** Without any cluster nothing was proven. Later clusters get the revision stage by stage. */
@@ -182,8 +183,8 @@ class Look {
     if (obstacle === undefined) return this.#marked({ kind: "fail", name }, why);
     const halt = haltEntry(this.#record, { stage, reason: why, now: this.#now });
     const waitingFor = `${why}. No rollback: ${obstacle}`;
-    const found = { ...walk, stages, stage, stamps: [], phase: "Halted", waitingFor } as const;
-    const decision = this.#decision(found);
+    const results = { ...walk, stages, stage, stamps: [], phase: "Halted", waitingFor } as const;
+    const decision = this.#decision(results);
     return halt === undefined ? decision : { ...decision, records: { name, entries: [halt] } };
   }
 
@@ -206,7 +207,7 @@ class Look {
       stage === undefined ? admittedStamps(stages, progress, this.#admission) : noneAdmitted;
     return this.#decision({
       progress,
-      nextLooks: [...walk.nextLooks, ...joined.nextLooks],
+      nextDecisionsAt: [...walk.nextDecisionsAt, ...joined.nextDecisionsAt],
       stages,
       stage,
       stamps: this.#isPaused ? [] : [...stamps, ...joined.stamps],
@@ -257,8 +258,8 @@ class Look {
       progress.push(progressOf(stage, { ...shared, ...own }));
     }
     const states = stages.flatMap(({ members }) => members.map(({ state }) => state.until));
-    const nextLooks = [...progress.map(({ nextLook }) => nextLook), ...states];
-    return { progress, nextLooks };
+    const nextDecisionsAt = [...progress.map(({ nextDecisionAt }) => nextDecisionAt), ...states];
+    return { progress, nextDecisionsAt };
   }
 
   #stagesWith(revision: Revision, ignoresOrder = false): readonly Stage[] {
@@ -305,36 +306,36 @@ class Look {
   #marked(mark: RevisionMark, reason: string | undefined): Decision {
     const { set } = this.#facts;
     const turn = { stage: set.status?.rollout?.stage, reason, now: this.#now };
-    const told = recorded(mark, turn, this.#record);
-    const nothing = { stamps: [], removals: noRemovals, nextLook: undefined };
-    return { ...nothing, status: set.status ?? {}, mark: told };
+    const recordedMark = recorded(mark, turn, this.#record);
+    const nothing = { stamps: [], removals: noRemovals, nextDecisionAt: undefined };
+    return { ...nothing, status: set.status ?? {}, mark: recordedMark };
   }
 
-  #decision({ nextLooks, phase, ...found }: Found): Decision {
+  #decision({ nextDecisionsAt, phase, ...results }: StageResults): Decision {
     const plan = this.#plan;
     const removals = this.#isPaused ? noRemovals : plan.removals;
-    const { stamps } = found;
+    const { stamps } = results;
     const { unwritten } = this.#facts;
     const report = {
-      ...found,
+      ...results,
       // The hub may refuse these writes again.
       stamps: stamps.filter(({ cluster }) => unwritten?.has(cluster) !== true),
-      waitingFor: unwrittenSentence(this.#facts, { stamps, removals }) ?? found.waitingFor,
+      waitingFor: unwrittenSentence(this.#facts, { stamps, removals }) ?? results.waitingFor,
       phase: this.#isPaused ? "Paused" : phase,
       updateRevision: this.#update.name,
       currentRevision: this.#current?.name,
       failedRevision: this.#update.failed ? this.#update.name : undefined,
       suspicious: plan.suspicious,
     } as const;
-    const times = [...nextLooks, plan.nextLook].filter((time) => time !== undefined);
+    const times = [...nextDecisionsAt, plan.nextDecisionAt].filter((time) => time !== undefined);
     return {
-      ...this.#historyAfter(found.stages),
+      ...this.#historyAfter(results.stages),
       status: rolloutStatus(this.#facts.set, report, this.#now),
       stamps,
       removals,
       ...(plan.isAcceptanceOver ? { dropsAcceptance: true } : {}),
-      nextLook: times.length === 0 ? undefined : times.reduce((a, b) => Math.min(a, b)),
-      verifications: found.stages.flatMap(({ members }) =>
+      nextDecisionAt: times.length === 0 ? undefined : times.reduce((a, b) => Math.min(a, b)),
+      verifications: results.stages.flatMap(({ members }) =>
         members.flatMap(({ verification }) => verification ?? []),
       ),
     };

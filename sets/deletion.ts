@@ -1,6 +1,6 @@
 import type { Component } from "../api/component.ts";
 import { nameFirst } from "../api/kubernetes.ts";
-import { saidBy } from "./component-said.ts";
+import { componentCondition } from "./component-condition.ts";
 import { clusterKeyOf } from "./removals.ts";
 
 const shownClusters = 3;
@@ -23,12 +23,12 @@ export function deletionSentence(children: readonly Component[]): string | undef
 
 /** Why a component still exists: its cluster does not answer, or else the last message of the component. */
 function causeOf(child: Component): { readonly message: string } {
-  const cluster = saidBy(child, "TargetClusterResolved");
-  return isDark(child) ? cluster : saidBy(child, "Ready");
+  const cluster = componentCondition(child, "TargetClusterResolved");
+  return isDark(child) ? cluster : componentCondition(child, "Ready");
 }
 
 function isDark(child: Component): boolean {
-  return saidBy(child, "TargetClusterResolved").means === "Unreachable";
+  return componentCondition(child, "TargetClusterResolved").means === "Unreachable";
 }
 
 function rankOf(child: Component): number {

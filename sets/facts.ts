@@ -124,7 +124,7 @@ export interface Decision {
   /** True when the annotation that accepts a selection is no longer needed. */
   readonly dropsAcceptance?: boolean;
   /** When to decide again even if nothing has changed, in ms since the epoch. */
-  readonly nextLook: number | undefined;
+  readonly nextDecisionAt: number | undefined;
   /** The memory for the next decision. Absent: unchanged. */
   readonly history?: History;
   /** What is to be asked until the next decision; empty: nothing. */

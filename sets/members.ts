@@ -2,7 +2,7 @@ import type { Component } from "../api/component.ts";
 import { byText } from "../api/fields.ts";
 import { type FleetSet, holdLabel } from "../api/fleet-set.ts";
 import { clusterState, type Timing } from "./cluster-state.ts";
-import { saidBy, timeOf } from "./component-said.ts";
+import { componentCondition, timeOf } from "./component-condition.ts";
 import { DesiredSpecs } from "./desired-spec.ts";
 import type { Member, Revision, SelectedCluster, SetFacts, Stage } from "./facts.ts";
 import { durationOf } from "./limits.ts";
@@ -17,7 +17,7 @@ import { verificationOf, verifiedState, verifyOf } from "./verify.ts";
 const usualDeadlineMs = 900_000;
 
 /** The revision and the time by which the states of clusters are judged. */
-export interface Judgement extends Pick<Timing, "now"> {
+export interface JudgeFacts extends Pick<Timing, "now"> {
   readonly revision: Revision;
   /** When a user asked to try the revision again, RFC 3339. */
   readonly retriedAt: string | undefined;
@@ -29,11 +29,11 @@ export interface Judgement extends Pick<Timing, "now"> {
 export function stagesWith(
   facts: SetFacts,
   selected: readonly SelectedCluster[],
-  judgement: Judgement,
+  judgeFacts: JudgeFacts,
 ): readonly Stage[] {
   const { spec } = facts.set;
-  const judge = judgeOf(facts, judgement);
-  const verified = verifierOf(facts, judgement);
+  const judge = judgeOf(facts, judgeFacts);
+  const verified = verifierOf(facts, judgeFacts);
   // The oldest of several components for a cluster counts. A Map keeps the last value of a key.
   const byAge = facts.children.toSorted(byText(ageOf)).toReversed();
   const children = new Map(byAge.map((child) => [clusterKeyOf(child), child]));
@@ -46,7 +46,7 @@ export function stagesWith(
     const name = stage ?? unmatchedStage;
     const excluded =
       exclusionOf(facts.set, { cluster, profile }, stage) ??
-      skipOf(facts.set, judgement.revision.name, { key, stage: name });
+      skipOf(facts.set, judgeFacts.revision.name, { key, stage: name });
     const list = members.get(name) ?? [];
     list.push(verified(judge(member, excluded), name));
     members.set(name, list);
@@ -57,9 +57,9 @@ export function stagesWith(
 /** Returns a function that judges clusters that are ready by the checks of their stage. */
 function verifierOf(
   { set, answers }: SetFacts,
-  judgement: Judgement,
+  judgeFacts: JudgeFacts,
 ): (member: Member, stage: string) => Member {
-  const { revision, now, ignoresOrder } = judgement;
+  const { revision, now, ignoresOrder } = judgeFacts;
   const { updateRevision, stages = [] } = set.status ?? {};
   const isComplete = revision.completedNumber === revision.number;
   return (member, stage) => {
@@ -80,7 +80,7 @@ function verifierOf(
 /** Sorts the components for one cluster as their controller does: a refused component comes last. */
 function ageOf(child: Component): string {
   const { creationTimestamp = "", name, uid } = child.metadata;
-  const isRefused = saidBy(child, "InstallSucceeded").reason === "DuplicateComponent";
+  const isRefused = componentCondition(child, "InstallSucceeded").reason === "DuplicateComponent";
   return [isRefused ? "1" : "0", creationTimestamp, name, uid].join("|");
 }
 
@@ -88,9 +88,9 @@ function ageOf(child: Component): string {
 export function judgedAnew(
   members: readonly Member[],
   facts: SetFacts,
-  judgement: Judgement,
+  judgeFacts: JudgeFacts,
 ): readonly Member[] {
-  const judge = judgeOf(facts, judgement);
+  const judge = judgeOf(facts, judgeFacts);
   return members.map((member) => {
     const { name, message } = member.state;
     return judge(member, name === "Excluded" ? message : undefined);
@@ -103,17 +103,17 @@ type Judge = (
 ) => Member;
 
 /** Returns a function that judges clusters by one revision. Clusters with equal overrides and values share one spec. */
-function judgeOf({ set, obstacles, history, waits }: SetFacts, judgement: Judgement): Judge {
-  const { content, name: revision } = judgement.revision;
+function judgeOf({ set, obstacles, history, waits }: SetFacts, judgeFacts: JudgeFacts): Judge {
+  const { content, name: revision } = judgeFacts.revision;
   const specs = new DesiredSpecs(content);
   const hasDigest = content.digest !== undefined;
-  const timing = timingOf(set, judgement);
+  const timing = timingOf(set, judgeFacts);
   return ({ key, profile, child }, excluded) => {
     const desired = profile === undefined ? { spec: {}, hash: "" } : specs.of(profile);
     const obstacle = obstacles.get(key);
     const known = { profile, child, desired };
-    const waitsFor = judgement.ignoresOrder === true ? undefined : waits?.get(key);
-    const standing = standingOf(history, { key, child }, judgement.now);
+    const waitsFor = judgeFacts.ignoresOrder === true ? undefined : waits?.get(key);
+    const standing = standingOf(history, { key, child }, judgeFacts.now);
     return {
       key,
       ...known,
@@ -145,7 +145,7 @@ export function deadlineTimes(
   };
 }
 
-function timingOf(set: FleetSet, { now, retriedAt, revision }: Judgement): Timing {
+function timingOf(set: FleetSet, { now, retriedAt, revision }: JudgeFacts): Timing {
   return {
     ...deadlineTimes(set, now),
     minReadyMs: (set.spec.rollout?.minReadySeconds ?? 0) * 1_000,

@@ -41,10 +41,10 @@ export function newEntries(
   const isComplete = update.completedNumber === update.number;
   const at = timestampOf(new Date(now));
   const stage = stageOf(set);
-  const told = deedsOf(set)
+  const written = deedsOf(set)
     .map((deed) => ({ ...deed, ...stage }))
     .filter((deed) => !record.some((known) => isSameDeed(known, deed)));
-  const all = [...record, ...told];
+  const all = [...record, ...written];
   const approvals = approvalsOf(set, name, at).filter(
     (approval) =>
       !sinceStart(all).some((known) => isSameDeed(known, { ...approval, at: known.at })),
@@ -56,7 +56,7 @@ export function newEntries(
     // What is complete cannot be ended.
     ...(failed || isComplete ? [] : abortByHand(set, name, all)),
   ];
-  return [...told, ...approvals, ...byHand.map((entry) => ({ ...stage, ...entry, at }))];
+  return [...written, ...approvals, ...byHand.map((entry) => ({ ...stage, ...entry, at }))];
 }
 
 /** Where a rollout is, and why it is about to turn. */

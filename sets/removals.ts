@@ -7,7 +7,7 @@ import {
   type StageSpec,
   steering,
 } from "../api/fleet-set.ts";
-import { timeOf } from "./component-said.ts";
+import { timeOf } from "./component-condition.ts";
 import { shortHashOf } from "./desired-spec.ts";
 import { noRemovals, type Removals, type SelectedCluster, type SetFacts } from "./facts.ts";
 import { concurrencyOf, durationOf, shareOf } from "./limits.ts";
@@ -23,7 +23,7 @@ export interface RemovalPlan {
   /** The components of clusters that the set does not select, without those of excluded and held clusters. */
   readonly left: readonly Component[];
   readonly removals: Removals;
-  readonly nextLook: number | undefined;
+  readonly nextDecisionAt: number | undefined;
   /** Hash of a suspicious selection. Nothing is removed until a user accepts it. */
   readonly suspicious: string | undefined;
   /** True when an acceptance is no longer needed, because the selection is not suspicious now. */
@@ -62,14 +62,20 @@ export function planRemovals(
     const isAccepted = set.metadata.annotations?.[steering.acceptSelection] === hash;
     const removals = { ...noRemovals, unmark };
     if (!isAccepted) {
-      return { left, removals, nextLook: undefined, suspicious: hash, isAcceptanceOver: false };
+      return {
+        left,
+        removals,
+        nextDecisionAt: undefined,
+        suspicious: hash,
+        isAcceptanceOver: false,
+      };
     }
   }
-  const { removals, nextLook } = dueRemovals(set, left, now);
+  const { removals, nextDecisionAt } = dueRemovals(set, left, now);
   const isAcceptanceOver =
     !isShrunk && set.metadata.annotations?.[steering.acceptSelection] !== undefined;
   const all = { ...removals, unmark };
-  return { left, removals: all, nextLook, suspicious: undefined, isAcceptanceOver };
+  return { left, removals: all, nextDecisionAt, suspicious: undefined, isAcceptanceOver };
 }
 
 /**
@@ -110,7 +116,7 @@ function dueRemovals(
   { spec }: FleetSet,
   left: readonly Component[],
   now: number,
-): Pick<RemovalPlan, "removals" | "nextLook"> {
+): Pick<RemovalPlan, "removals" | "nextDecisionAt"> {
   const { policy = "Orphan", after, maxAtOnce = 5 } = spec.whenUnselected ?? {};
   const staying = left.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
   const markUnselected = staying
@@ -128,7 +134,7 @@ function dueRemovals(
   const [orphan, remove] = policy === "Delete" ? [[], due] : [due, []];
   return {
     removals: { markUnselected, unmark: [], orphan, remove },
-    nextLook: later.length === 0 ? undefined : Math.min(...later),
+    nextDecisionAt: later.length === 0 ? undefined : Math.min(...later),
   };
 }
 

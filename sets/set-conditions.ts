@@ -12,16 +12,16 @@ import type { Condition } from "../api/kubernetes.ts";
 const maxBytes = 300;
 
 /** A sentence from users or other programs, as plain text. A long one ends after a whole word, and with `…`. */
-export function shortText(said: string): string {
+export function shortText(cause: string): string {
   // One character more than fits, so that a cut is seen.
-  const text = foreignText(said, maxBytes + 1);
+  const text = foreignText(cause, maxBytes + 1);
   if (fitting(text, maxBytes) === text) return text;
   return `${wholeWords(text, fitting(text, maxBytes - Buffer.byteLength("…")))}…`;
 }
 
 /** A text from users or other programs, as plain text, cut after the last whole character that fits. */
-export function cutText(said: string, limit: number): string {
-  return fitting(foreignText(said), limit).trimEnd();
+export function cutText(cause: string, limit: number): string {
+  return fitting(foreignText(cause), limit).trimEnd();
 }
 
 function fitting(text: string, limit: number): string {
@@ -80,11 +80,11 @@ export function withKstatus(
   conditions: readonly Condition[],
   {
     phase,
-    said,
+    cause,
     now,
   }: {
     readonly phase: RolloutPhase | undefined;
-    readonly said: Pick<Entry, "reason" | "message">;
+    readonly cause: Pick<Entry, "reason" | "message">;
     readonly now: number;
   },
 ): readonly Condition[] {
@@ -93,7 +93,7 @@ export function withKstatus(
   const type = stalledPhases.includes(phase) ? "Stalled" : "Reconciling";
   const before = conditionOf(set.status?.conditions, type);
   const known = before === undefined ? others : [...others, before];
-  return withCondition(known, { type, status: "True", ...said }, new Date(now));
+  return withCondition(known, { type, status: "True", ...cause }, new Date(now));
 }
 
 const movingPhases: readonly RolloutPhase[] = ["Rolling", "Soaking", "RollingBack"];
@@ -106,8 +106,8 @@ export function conditionsOf(outline: Outline, summary: Summary): readonly Entry
   const isComplete = phase === "Complete";
   return [
     selectedOf(outline, summary),
-    { type: "Progressing", status: statusOf(isMoving), reason: phase, message },
-    { type: "Complete", status: statusOf(isComplete), reason: phase, message },
+    { type: "Progressing", status: conditionStatus(isMoving), reason: phase, message },
+    { type: "Complete", status: conditionStatus(isComplete), reason: phase, message },
     healthyOf(summary),
     readyOf(outline, summary),
   ];
@@ -118,7 +118,7 @@ export function phaseMessage({ phase, waitingFor }: Pick<Outline, "phase" | "wai
   return waitingFor === "" ? phaseMessages[phase] : waitingFor;
 }
 
-function statusOf(isTrue: boolean): Condition["status"] {
+function conditionStatus(isTrue: boolean): Condition["status"] {
   return isTrue ? "True" : "False";
 }
 

@@ -73,7 +73,7 @@ export function deletingStatus(
   // A reader of a deleted set sees the time of the deletion.
   const conditions = withKstatus(set, conditionsWith(set, [entry], now), {
     phase: undefined,
-    said: entry,
+    cause: entry,
     now,
   });
   return { ...set.status, ...observedBy(set), conditions };
@@ -93,12 +93,12 @@ export function unusableStatus(
     message,
   }));
   const phase = isPaused(set) ? "Paused" : "Blocked";
-  const said = { reason, message };
+  const cause = { reason, message };
   return {
     ...set.status,
     ...observedBy(set),
     rollout: { ...set.status?.rollout, ...resumedTime(set, now), phase, waitingFor: message },
-    conditions: withKstatus(set, conditionsWith(set, entries, now), { phase, said, now }),
+    conditions: withKstatus(set, conditionsWith(set, entries, now), { phase, cause, now }),
   };
 }
 
@@ -117,7 +117,7 @@ export function rolloutStatus(set: FleetSet, found: RolloutReport, now: number):
     notable: summary.notable,
     conditions: withKstatus(set, conditionsWith(set, conditionsOf(report, summary), now), {
       phase: report.phase,
-      said: { reason: report.phase, message: phaseMessage(report) },
+      cause: { reason: report.phase, message: phaseMessage(report) },
       now,
     }),
   };

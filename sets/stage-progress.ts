@@ -1,6 +1,6 @@
 import { timestampOf } from "../api/conditions.ts";
 import { type StageStatus, steering } from "../api/fleet-set.ts";
-import { timeOf } from "./component-said.ts";
+import { timeOf } from "./component-condition.ts";
 import type { Stage } from "./facts.ts";
 import { durationOf, openingOf, type Share, type Window } from "./limits.ts";
 import { cutText } from "./set-conditions.ts";
@@ -57,7 +57,7 @@ export interface StageProgress {
   readonly waitingFor: string;
   /** Whether a user has to approve the stage before it begins. */
   readonly awaitsApproval: boolean;
-  readonly nextLook: number | undefined;
+  readonly nextDecisionAt: number | undefined;
 }
 
 /** Whether a stage has no cluster that the revision is for. */
@@ -87,11 +87,11 @@ export function progressOf(stage: Stage, context: StageContext): StageProgress {
     unreachable: tally.unreachable,
   };
   const step = stepOf(stage, tally, context);
-  const { state, waitingFor = "", nextLook, awaitsApproval = false, ...times } = step;
+  const { state, waitingFor = "", nextDecisionAt, awaitsApproval = false, ...times } = step;
   const status = { ...counts, state, ...times };
   const mayStart = isOpen(status) && waitingFor === "";
   const slots = mayStart ? tally.free : 0;
-  return { status, slots, limits: tally, waitingFor, awaitsApproval, nextLook };
+  return { status, slots, limits: tally, waitingFor, awaitsApproval, nextDecisionAt };
 }
 
 type Times = Pick<StageStatus, "startSize" | "startedAt" | "doneAt" | "approvedBy">;
@@ -100,7 +100,7 @@ interface Step extends Times {
   readonly state: StageStatus["state"];
   readonly waitingFor?: string;
   readonly awaitsApproval?: boolean;
-  readonly nextLook?: number | undefined;
+  readonly nextDecisionAt?: number | undefined;
 }
 
 function stepOf(stage: Stage, tally: Tally, context: StageContext): Step {
@@ -162,9 +162,9 @@ function emptyStep(stage: Stage, context: StageContext): Step | undefined {
   if (leaving > 0) return { ...step, waitingFor: leaveSentence(spec.name) };
   // A user has excluded all its clusters, and wants the rollout to go on.
   if (before.doneAt !== undefined || members.length > 0) return undefined;
-  const nextLook = emptyUntil(context);
-  if (!isFollowed && nextLook === undefined) return undefined;
-  if (!isFollowed) return { ...step, waitingFor: minuteSentence(spec.name), nextLook };
+  const nextDecisionAt = emptyUntil(context);
+  if (!isFollowed && nextDecisionAt === undefined) return undefined;
+  if (!isFollowed) return { ...step, waitingFor: minuteSentence(spec.name), nextDecisionAt };
   const waitingFor = `Stage ${spec.name} began and has no cluster left; let it select one, or take it out of the set`;
   return { ...step, waitingFor };
 }
@@ -174,9 +174,9 @@ function unbegunStep(name: string, context: StageContext): Step {
   const { before, leaving, mayBeForgotten } = context;
   const mayHaveBegun = before === undefined && mayBeForgotten;
   if (mayHaveBegun && leaving > 0) return { state: "Waiting", waitingFor: leaveSentence(name) };
-  const nextLook = emptyUntil(context);
-  if (nextLook === undefined || before?.state === "Passed") return { state: "Empty" };
-  return { state: "Waiting", waitingFor: minuteSentence(name), nextLook };
+  const nextDecisionAt = emptyUntil(context);
+  if (nextDecisionAt === undefined || before?.state === "Passed") return { state: "Empty" };
+  return { state: "Waiting", waitingFor: minuteSentence(name), nextDecisionAt };
 }
 
 /** Until when a stage may have no cluster just for the moment; undefined: it has had none for long. */
@@ -207,14 +207,14 @@ function closedGate(
   stage: Stage,
   tally: Tally,
   context: StageContext,
-): Pick<Step, "waitingFor" | "nextLook" | "awaitsApproval"> | undefined {
+): Pick<Step, "waitingFor" | "nextDecisionAt" | "awaitsApproval"> | undefined {
   const { name, before: gate } = stage.spec;
   if (gate?.approval === true && approvalOf(name, "before", context) === undefined) {
     const waitingFor = `Stage ${name} waits for an approval before it begins`;
     return { waitingFor, awaitsApproval: true };
   }
-  const { waitingFor, nextLook } = admissionOf(stage, tally, context);
-  return waitingFor === "" ? undefined : { waitingFor, nextLook };
+  const { waitingFor, nextDecisionAt } = admissionOf(stage, tally, context);
+  return waitingFor === "" ? undefined : { waitingFor, nextDecisionAt };
 }
 
 /** Whether clusters of an open stage may start now. */
@@ -222,17 +222,20 @@ function admissionOf(stage: Stage, tally: Tally, context: StageContext) {
   const { windows, now } = context;
   const { name, before } = stage.spec;
   if (tally.hasTooManyUnreachable) {
-    return { waitingFor: unreachableSentence(stage, tally, context), nextLook: undefined };
+    return { waitingFor: unreachableSentence(stage, tally, context), nextDecisionAt: undefined };
   }
-  if (tally.pending === 0) return { waitingFor: "", nextLook: undefined };
+  if (tally.pending === 0) return { waitingFor: "", nextDecisionAt: undefined };
   if (tally.free === 0 && tally.inFlight === 0) {
     const limit = failuresText(stage.spec, tally.maxFailures);
     const waitingFor = `Stage ${name} waits: too many of its clusters are blocked and not ready, ${limit}`;
-    return { waitingFor, nextLook: undefined };
+    return { waitingFor, nextDecisionAt: undefined };
   }
   const opening = openingOf(before?.windows ?? windows, now);
-  const nextLook = opening.changesAt;
-  return { waitingFor: opening.isOpen ? "" : `The windows of stage ${name} are closed`, nextLook };
+  const nextDecisionAt = opening.changesAt;
+  return {
+    waitingFor: opening.isOpen ? "" : `The windows of stage ${name} are closed`,
+    nextDecisionAt,
+  };
 }
 
 function hasFinished({ unfinished, hasTooManyUnreachable, isBlocked }: Tally): boolean {
@@ -269,10 +272,10 @@ function soakingStep(
     soakEnd,
   }: { readonly context: StageContext; readonly done: Times; readonly soakEnd: number },
 ): Step {
-  const step = { state: "Soaking", ...done, nextLook: soakEnd } as const;
+  const step = { state: "Soaking", ...done, nextDecisionAt: soakEnd } as const;
   if (tally.pending === 0) return step;
-  const { waitingFor, nextLook = soakEnd } = admissionOf(stage, tally, context);
-  return { ...step, waitingFor, nextLook: Math.min(soakEnd, nextLook) };
+  const { waitingFor, nextDecisionAt = soakEnd } = admissionOf(stage, tally, context);
+  return { ...step, waitingFor, nextDecisionAt: Math.min(soakEnd, nextDecisionAt) };
 }
 
 function rollingStep(stage: Stage, tally: Tally, context: StageContext): Step {

@@ -1,6 +1,6 @@
 import type { Component } from "../api/component.ts";
 import { setAnnotations } from "../api/fleet-set.ts";
-import { saidBy, timeOf, updatedAtOf } from "./component-said.ts";
+import { componentCondition, timeOf, updatedAtOf } from "./component-condition.ts";
 
 /** The knowledge about a cluster since its last stamp. Times are ms since the epoch. */
 export interface Standing {
@@ -60,7 +60,7 @@ export function standingOf(
 
 /** The standing of a cluster whose stamp this process did not see, from its conditions alone. */
 export function guessOf(child: Component, now: number): Standing {
-  const { since } = saidBy(child, "Ready");
+  const { since } = componentCondition(child, "Ready");
   return { countsFrom: Math.max(updatedAtOf(child, now), timeOf(since, now)), isGuess: true };
 }
 

@@ -6,7 +6,7 @@ import {
   movingStates,
   waitsForSet,
 } from "./cluster-state.ts";
-import { timeOf, updatedAtOf } from "./component-said.ts";
+import { timeOf, updatedAtOf } from "./component-condition.ts";
 import type { Member, Stage } from "./facts.ts";
 import { concurrencyOf, type Share, shareOf, usualShare } from "./limits.ts";
 import { countInFlight, freeSlotsOf, isToBegin } from "./stages.ts";

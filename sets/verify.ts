@@ -1,7 +1,7 @@
 import type { FleetSet, StageStatus, VerifySpec } from "../api/fleet-set.ts";
 import type { Answers, CheckAnswer, Verification } from "./check-answer.ts";
 import type { ClusterState } from "./cluster-state.ts";
-import { timeOf, updatedAtOf } from "./component-said.ts";
+import { timeOf, updatedAtOf } from "./component-condition.ts";
 import type { Member } from "./facts.ts";
 import { durationOf } from "./limits.ts";
 import { stampOf } from "./standing.ts";

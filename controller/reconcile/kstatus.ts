@@ -3,7 +3,7 @@ import { conditionOf, withCondition } from "../../api/conditions.ts";
 import type { FleetError } from "../../api/errors.ts";
 import type { Condition } from "../../api/kubernetes.ts";
 import { progressConditions } from "../../api/reasons.ts";
-import { isLastingFailure, lastingFailureOf } from "../../sets/component-said.ts";
+import { isLastingFailure, lastingFailureOf } from "../../sets/component-condition.ts";
 import { isForNow, type Outcome } from "./outcome.ts";
 
 type Why = Pick<Condition, "reason" | "message">;

@@ -22,18 +22,18 @@ import type { Log } from "../log.ts";
 import type { Next } from "../queue/delays.ts";
 import { WorkQueue } from "../queue/queue.ts";
 import { Verifications } from "../verify/verifications.ts";
+import { advanceSet, type AdvanceDeps } from "./advance-set.ts";
 import { isChildOf } from "./child-object.ts";
 import { withSpecOf } from "./deleted-set.ts";
 import type { PlacementSource } from "./find-selection.ts";
 import { gatherFacts } from "./gather-facts.ts";
 import { componentGroupsOf, componentKindOf, placeOf } from "./hub-view.ts";
 import { IndexedObjects } from "./indexed-objects.ts";
-import { lookAt, type LookDeps } from "./look.ts";
 import { NotTakenMemory } from "./not-taken.ts";
 import { earlierSetKeyOf } from "./other-set.ts";
 import { RecentWrites } from "./recent-writes.ts";
 import { Selections } from "./selections.ts";
-import { isOutdated } from "./send-writes.ts";
+import { isWriteConflict } from "./send-writes.ts";
 import { ownerKeyOf, SetCaches, setKeyOf } from "./set-caches.ts";
 import { SetDigests } from "./set-digest.ts";
 import { deletionEvents, editEvents, ignoredPolicyEvent } from "./set-events.ts";
@@ -78,7 +78,7 @@ export class FleetSets implements AsyncDisposable {
   readonly #stop = new AbortController();
   readonly #caches: SetCaches;
   readonly #queue: WorkQueue;
-  readonly #deps: LookDeps;
+  readonly #deps: AdvanceDeps;
   readonly #written = new RecentWrites<FleetSet>();
   readonly #components: IndexedObjects<Component>;
   readonly #selections: Selections;
@@ -131,7 +131,7 @@ export class FleetSets implements AsyncDisposable {
       onVerifications: (set, wanted) => this.#verifications.ask(setKeyOf(set), wanted),
     };
     this.#queue = new WorkQueue({
-      work: (key, ended) => this.#look(key, ended),
+      work: (key, ended) => this.#advance(key, ended),
       onBug: (key, err) => log.error({ set: key, err }, "A look at a set failed"),
       concurrency: setsAtOnce,
       laneConcurrency: setsAtOnce - 1,
@@ -267,16 +267,16 @@ export class FleetSets implements AsyncDisposable {
     return this.#factsOf(key, isSame ? digest : undefined);
   }
 
-  async #look(key: string, signal: AbortSignal): Promise<Next> {
+  async #advance(key: string, signal: AbortSignal): Promise<Next> {
     const { clock, log } = this.#options;
     this.#lookedAt.set(key, clock.now());
     try {
       // Another kind of placement may have to be listed since the start.
       await this.#caches.synced();
-      return this.#paced(key, await lookAt(key, this.#deps, signal));
+      return this.#paced(key, await advanceSet(key, this.#deps, signal));
     } catch (err) {
       if (signal.aborted) return { kind: "done" };
-      if (!isServerFailure(err) && !isOutdated(err)) throw err;
+      if (!isServerFailure(err) && !isWriteConflict(err)) throw err;
       // A hub that takes nothing takes it for no set.
       const omitted = this.#lines.admit("look");
       if (omitted !== undefined) {

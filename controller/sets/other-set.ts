@@ -2,7 +2,7 @@ import { reflectorKey } from "../../access/kube/kept-objects.ts";
 import type { FleetSet } from "../../api/fleet-set.ts";
 import { describe } from "../../api/kubernetes.ts";
 import { isReadyWith } from "../../sets/cluster-state.ts";
-import { hasRevision } from "../../sets/component-said.ts";
+import { hasRevision } from "../../sets/component-condition.ts";
 import type { SelectedCluster } from "../../sets/facts.ts";
 import { exclusionOf } from "../../sets/members.ts";
 import { skipOf } from "../../sets/skips.ts";

@@ -50,7 +50,7 @@ export async function sendAll(
 }
 
 /** Whether the decision has to be made again from the present objects of the hub. */
-export function isOutdated(error: unknown): boolean {
+export function isWriteConflict(error: unknown): boolean {
   if (error instanceof ChangedMeanwhileError) return true;
   return (
     error instanceof ApiError && error.status === 409 && codeOfRefusal(error) !== "AdmissionRefused"
@@ -62,7 +62,7 @@ function note(
   error: unknown,
   { refused, failed, errors }: NotTaken,
 ): void {
-  const refusal = isRefusable ? refusalOf(error) : undefined;
+  const refusal = isRefusable ? lastingRefusal(error) : undefined;
   if (refusal !== undefined) {
     refused.set(cluster, refusal);
     return;
@@ -73,13 +73,13 @@ function note(
   }
   errors.push(error);
   const isAnswer = error instanceof ApiError || error instanceof ConnectionError;
-  if (isAnswer && !isOutdated(error)) {
+  if (isAnswer && !isWriteConflict(error)) {
     failed.set(cluster, redactSecrets(foreignText(error.message)));
   }
 }
 
 /** Why the hub refused a component for good; undefined for an error after which the same request may succeed. Spec: sets.md 6, 8. */
-function refusalOf(error: unknown): Obstacle | undefined {
+function lastingRefusal(error: unknown): Obstacle | undefined {
   if (!(error instanceof ApiError)) return undefined;
   const { status, causes, message } = error;
   const isConflict = causes.some(({ reason }) => reason === "FieldManagerConflict");

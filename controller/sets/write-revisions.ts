@@ -71,7 +71,7 @@ export class RevisionWriter {
       .toSorted((a, b) => b.number - a.number)
       .slice(set.spec.revisionHistoryLimit);
     for (const { name } of old) {
-      await this.#options.client.remove(refOf(set, name), {}, signal);
+      await this.#options.client.remove(revisionRef(set, name), {}, signal);
       this.#forget(set, name);
     }
   }
@@ -120,7 +120,7 @@ export class RevisionWriter {
     signal: AbortSignal,
   ): Promise<void> {
     try {
-      this.#remember(await this.#options.client.patch(refOf(set, name), patch, {}, signal));
+      this.#remember(await this.#options.client.patch(revisionRef(set, name), patch, {}, signal));
     } catch (error) {
       // Deleted before the watch showed it. Remembered, it would be patched again and again.
       if (error instanceof ApiError && error.status === 404) this.#forget(set, name);
@@ -145,6 +145,6 @@ function recordAnnotation(
   return { [revisionAnnotations.record]: JSON.stringify(withEntries(record, entries)) };
 }
 
-function refOf({ metadata }: FleetSet, name: string): ObjectRef {
+function revisionRef({ metadata }: FleetSet, name: string): ObjectRef {
   return { resource, namespace: metadata.namespace, name };
 }

@@ -76,10 +76,11 @@ export class SetWriter {
   }
 
   /** Removes deeds from a set, once they are in the record of the revision. Only the deeds of `told`, and not later ones. */
-  async dropDeeds(set: FleetSet, told: FleetSet, signal: AbortSignal): Promise<void> {
+  async dropDeeds(set: FleetSet, recorded: FleetSet, signal: AbortSignal): Promise<void> {
     const { annotations = {} } = set.metadata;
-    const isTold = (name: string) => told.metadata.annotations?.[name] === annotations[name];
-    await this.#drop(set, namesOf(set, [steering.did]).filter(isTold), signal);
+    const isRecorded = (name: string) =>
+      recorded.metadata.annotations?.[name] === annotations[name];
+    await this.#drop(set, namesOf(set, [steering.did]).filter(isRecorded), signal);
   }
 
   async #drop(set: FleetSet, given: readonly string[], signal: AbortSignal): Promise<void> {

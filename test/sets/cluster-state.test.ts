@@ -7,7 +7,7 @@ import { setAnnotations, setLabels } from "../../api/fleet-set.ts";
 import type { Condition } from "../../api/kubernetes.ts";
 import { processReasons, reasons } from "../../api/reasons.ts";
 import { clusterState, type Timing } from "../../sets/cluster-state.ts";
-import { statesByReason } from "../../sets/component-said.ts";
+import { statesByReason } from "../../sets/component-condition.ts";
 import { serving } from "../support/component.ts";
 
 const now = Date.parse("2026-11-25T12:00:00Z");

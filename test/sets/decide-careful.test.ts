@@ -101,7 +101,7 @@ test("a new revision waits a minute for a stage whose clusters leave", () => {
         waitingFor: "Stage canary has no cluster; it is passed when that lasts for a minute",
       },
     },
-    nextLook: world.now + 60_000,
+    nextDecisionAt: world.now + 60_000,
   });
   world.pass(60_000);
   world.settle();

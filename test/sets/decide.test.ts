@@ -181,8 +181,8 @@ describe("gates", () => {
     });
     const closed = world.settle();
     expect(closed.stamps).toEqual([]);
-    expect(closed.nextLook).toBe(Date.parse("2026-11-25T22:00:00Z"));
-    world.pass((closed.nextLook ?? 0) - world.now);
+    expect(closed.nextDecisionAt).toBe(Date.parse("2026-11-25T22:00:00Z"));
+    world.pass((closed.nextDecisionAt ?? 0) - world.now);
     expect(world.settle().status.rollout?.phase).toBe("Rolling");
     expect(Object.values(world.versions())).toContain("1.23.0");
   });

@@ -1,7 +1,7 @@
 import type { Component, ComponentStatus } from "../../api/component.ts";
 import { conditionOf } from "../../api/conditions.ts";
 import type { Condition } from "../../api/kubernetes.ts";
-import { saidBy } from "../../sets/component-said.ts";
+import { componentCondition } from "../../sets/component-condition.ts";
 import { installedContent, saysContent } from "./stamped-content.ts";
 
 /** How the cluster of a component takes a version: after a while it is ready, never ready, or refuses it for good. */
@@ -12,7 +12,7 @@ export function says(child: Component, fate: Fate): boolean {
   const { status, metadata } = child;
   const isObserved = status?.observedGeneration === metadata.generation && saysContent(child);
   const isReady = conditionOf(status?.conditions, "Ready")?.status === "True";
-  const isDark = saidBy(child, "TargetClusterResolved").status === "False";
+  const isDark = componentCondition(child, "TargetClusterResolved").status === "False";
   const isSame = isReady === (fate === "ready") && isDark === (fate === "dark");
   // What is said of a dark cluster is of no spec.
   return isSame && (isObserved || isDark);

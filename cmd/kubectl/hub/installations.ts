@@ -194,7 +194,7 @@ export function hubViewOf({ metadata, status }: Component, now?: Date): HubView 
   const ready = conditionOf(status?.conditions, "Ready");
   const { deletionTimestamp, creationTimestamp } = metadata;
   const conditions = status?.conditions ?? [];
-  const said = saidBy(ready, conditions);
+  const said = componentCondition(ready, conditions);
   if (deletionTimestamp !== undefined) {
     return { state: "Deleting", ...said, since: deletionTimestamp };
   }
@@ -245,7 +245,7 @@ function own(reason: OwnReason): Pick<HubView, "reason" | "code" | "message"> {
   return { reason, code: knfOf(reason), message: ownReasons[reason] };
 }
 
-function saidBy(
+function componentCondition(
   ready: Condition | undefined,
   conditions: readonly Condition[],
 ): Omit<HubView, "state"> {

@@ -4,7 +4,7 @@ import { FleetError } from "../../../api/errors.ts";
 import { processReasons, type Reason, reasons } from "../../../api/reasons.ts";
 import { statusOf } from "../../../controller/reconcile/component-status.ts";
 import type { Outcome } from "../../../controller/reconcile/outcome.ts";
-import { statesByReason } from "../../../sets/component-said.ts";
+import { statesByReason } from "../../../sets/component-condition.ts";
 import { serving } from "../../support/component.ts";
 
 const now = new Date("2026-02-03T04:05:06Z");

@@ -4,7 +4,7 @@ import { WriteRefusedError } from "../../../access/http/write-permit.ts";
 import { ApiError } from "../../../access/kube/api-error.ts";
 import {
   ChangedMeanwhileError,
-  isOutdated,
+  isWriteConflict,
   type NotTaken,
   sendAll,
 } from "../../../controller/sets/send-writes.ts";
@@ -26,7 +26,7 @@ test("a write to a component that went meanwhile has not failed, and the look is
   const { refused, failed, errors } = await noted(apiError(404, "NotFound", "not found"), false);
   expect([refused.size, failed.size]).toEqual([0, 0]);
   expect(errors).toEqual([expect.any(ChangedMeanwhileError)]);
-  expect(errors.map(isOutdated)).toEqual([true]);
+  expect(errors.map(isWriteConflict)).toEqual([true]);
 });
 
 test("a component that cannot be created because something else is missing has failed", async () => {
@@ -54,7 +54,7 @@ test.each([401, 404, 409, 429, 500])(
       const { refused, errors } = await noted(error, true);
       expect(refused).toEqual(new Map([["fleet/a", { reason: "Refused", message }]]));
       expect(errors).toEqual([]);
-      expect(isOutdated(error)).toBe(false);
+      expect(isWriteConflict(error)).toBe(false);
     }
   },
 );
@@ -91,13 +91,13 @@ test.each([
 test("a conflict of versions is no failure, and the look is done again", async () => {
   const { refused, failed, errors } = await noted(apiError(409, "Conflict", "changed"), true);
   expect([refused.size, failed.size]).toEqual([0, 0]);
-  expect(errors.map(isOutdated)).toEqual([true]);
+  expect(errors.map(isWriteConflict)).toEqual([true]);
 });
 
 test("an error that is no answer is told as an error, and not as the words of the hub", async () => {
   const bug = new TypeError("bug");
   expect(await noted(bug, true)).toEqual({ refused: new Map(), failed: new Map(), errors: [bug] });
-  expect(isOutdated(bug)).toBe(false);
+  expect(isWriteConflict(bug)).toBe(false);
 });
 
 test("an error of one write does not keep the others back", async () => {

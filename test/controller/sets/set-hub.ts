@@ -10,10 +10,10 @@ import { type KubeObject, type Manifest } from "../../../api/kubernetes.ts";
 import { asComponent } from "../../../controller/component-identity.ts";
 import type { NewEvent } from "../../../controller/events.ts";
 import type { Next } from "../../../controller/queue/delays.ts";
+import { advanceSet } from "../../../controller/sets/advance-set.ts";
 import { findSelection } from "../../../controller/sets/find-selection.ts";
 import { gatherFacts } from "../../../controller/sets/gather-facts.ts";
 import { viewOfLists } from "../../../controller/sets/hub-view.ts";
-import { lookAt } from "../../../controller/sets/look.ts";
 import { NotTakenMemory } from "../../../controller/sets/not-taken.ts";
 import { RecentWrites } from "../../../controller/sets/recent-writes.ts";
 import { isFleetSet, setKeyOf } from "../../../controller/sets/set-caches.ts";
@@ -83,7 +83,7 @@ export class SetHub {
       },
     };
     this.objects.set(key, stored);
-    this.#tell({ type: before === undefined ? "ADDED" : "MODIFIED", object: stored });
+    this.#writeStatus({ type: before === undefined ? "ADDED" : "MODIFIED", object: stored });
     return stored;
   }
 
@@ -188,7 +188,7 @@ export class SetHub {
       clock,
       recent: new RecentWrites<Item>(),
     });
-    return lookAt(
+    return advanceSet(
       key,
       {
         clock,
@@ -252,11 +252,11 @@ export class SetHub {
   #delete(key: string): boolean {
     const object = this.objects.get(key);
     this.objects.delete(key);
-    if (object !== undefined) this.#tell({ type: "DELETED", object });
+    if (object !== undefined) this.#writeStatus({ type: "DELETED", object });
     return object !== undefined;
   }
 
-  #tell(event: WatchEvent): void {
+  #writeStatus(event: WatchEvent): void {
     for (const watcher of this.watchers) watcher(event);
   }
 

@@ -114,7 +114,7 @@ export interface Outcome {
   readonly stage: string;
   readonly waitingFor: string;
   /** Time of day of the next look, or the whole time when it is on another day. */
-  readonly nextLook: string;
+  readonly nextDecisionAt: string;
   /** Numbers of clusters by state, without those that are 0. */
   readonly clusters: string;
   /** The stages with their states. */

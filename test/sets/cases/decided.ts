@@ -11,7 +11,7 @@ export function decided(row: Case): Outcome {
 }
 
 function wordsOf(
-  { status, stamps, mark, removals, nextLook }: Decision,
+  { status, stamps, mark, removals, nextDecisionAt }: Decision,
   { facts, oldRevision }: { readonly facts: SetFacts; readonly oldRevision: string },
 ): Outcome {
   const { rollout = {}, stages = [], notable = [], conditions = [] } = status;
@@ -23,7 +23,7 @@ function wordsOf(
     phase: rollout.phase ?? "",
     stage: rollout.stage ?? "",
     waitingFor: (rollout.waitingFor ?? "").replaceAll(/prod-[0-9a-f]{10}/g, "REVISION"),
-    nextLook: nextLook === undefined ? "" : timeWords(nextLook),
+    nextDecisionAt: nextDecisionAt === undefined ? "" : timeWords(nextDecisionAt),
     clusters: Object.entries(status.clusters ?? {})
       .filter(([name, count]) => count > 0 && name !== "selected")
       .map(([name, count]) => `${count} ${name}`)

@@ -55,12 +55,12 @@ const soaks: readonly Case[] = [
   canary("the soak begins when the last cluster is done", soaked, {
     clusters: { canary: "done", rest: "old" },
     before: { canary: "Rolling" },
-    expect: { stamps: "", phase: "Soaking", stage: "canary", nextLook: "12:30:00" },
+    expect: { stamps: "", phase: "Soaking", stage: "canary", nextDecisionAt: "12:30:00" },
   }),
   canary("a soak that is not over keeps the next stage from its start", soaked, {
     clusters: { canary: "done", rest: "old" },
     before: { canary: "Soaking 29m" },
-    expect: { stamps: "", phase: "Soaking", nextLook: "12:01:00" },
+    expect: { stamps: "", phase: "Soaking", nextDecisionAt: "12:01:00" },
   }),
   canary("the next stage begins when the soak is over", soaked, {
     clusters: { canary: "done", rest: "old" },
@@ -78,13 +78,13 @@ const soaks: readonly Case[] = [
   ),
   canary("a soak whose begin was lost starts anew", soaked, {
     clusters: { canary: "done", rest: "old" },
-    expect: { stamps: "", phase: "Soaking", nextLook: "12:30:00" },
+    expect: { stamps: "", phase: "Soaking", nextDecisionAt: "12:30:00" },
   }),
   canary("a begin of the soak in the future is now", soaked, {
     clusters: { canary: "done", rest: "old" },
     at: "11:00:00",
     before: { canary: "Soaking 0m" },
-    expect: { phase: "Soaking", nextLook: "11:30:00" },
+    expect: { phase: "Soaking", nextDecisionAt: "11:30:00" },
   }),
   canary(
     "a longer soak counts at once",
@@ -92,7 +92,7 @@ const soaks: readonly Case[] = [
     {
       clusters: { canary: "done", rest: "old" },
       before: { canary: "Soaking 40m" },
-      expect: { phase: "Soaking", nextLook: "12:20:00" },
+      expect: { phase: "Soaking", nextDecisionAt: "12:20:00" },
     },
   ),
   canary("a cluster that joins during the soak gets the revision", soaked, {
@@ -127,7 +127,7 @@ const afterwards: readonly Case[] = [
       phase: "AwaitingApproval",
       stage: "canary",
       waitingFor: "Stage canary is done and waits for an approval",
-      nextLook: "",
+      nextDecisionAt: "",
     },
   }),
   canary("an approval during the soak does not shorten it", approvedAfter, {
@@ -179,56 +179,56 @@ const berlin = { timeZone: "Europe/Berlin" };
 const windows: readonly Case[] = [
   within("nothing starts before the window opens", [{}], {
     at: "21:59:59",
-    expect: { ...closed, phase: "Waiting", nextLook: "22:00:00" },
+    expect: { ...closed, phase: "Waiting", nextDecisionAt: "22:00:00" },
   }),
   within("clusters start when the window opens", [{}], {
     at: "22:00:00",
-    expect: { stamps: "rest-1", nextLook: "2026-11-26T04:00:00Z" },
+    expect: { stamps: "rest-1", nextDecisionAt: "2026-11-26T04:00:00Z" },
   }),
   within("a window is open over midnight", [{}], {
     at: "2026-11-26T03:59:59Z",
-    expect: { stamps: "rest-1", nextLook: "2026-11-26T04:00:00Z" },
+    expect: { stamps: "rest-1", nextDecisionAt: "2026-11-26T04:00:00Z" },
   }),
   within("a window closes at the end of its duration", [{}], {
     at: "2026-11-26T04:00:00Z",
-    expect: { ...closed, nextLook: "2026-11-26T22:00:00Z" },
+    expect: { ...closed, nextDecisionAt: "2026-11-26T22:00:00Z" },
   }),
   within("a window of weekdays is closed on Saturday", [{ cron: "0 10 * * 1-5" }], {
     at: "2026-11-28T12:00:00Z",
-    expect: { ...closed, nextLook: "2026-11-30T10:00:00Z" },
+    expect: { ...closed, nextDecisionAt: "2026-11-30T10:00:00Z" },
   }),
   within("one of two windows is enough", [{}, { cron: "0 11 * * *", duration: "2h" }], {
-    expect: { stamps: "rest-1", nextLook: "13:00:00" },
+    expect: { stamps: "rest-1", nextDecisionAt: "13:00:00" },
   }),
   within("of two closed windows the next one counts", [{}, { cron: "0 20 * * *" }], {
-    expect: { ...closed, nextLook: "20:00:00" },
+    expect: { ...closed, nextDecisionAt: "20:00:00" },
   }),
   within("windows that overlap close together", [{ cron: "0 * * * *", duration: "90m" }], {
     at: "12:10:00",
-    expect: { stamps: "rest-1", nextLook: "13:30:00" },
+    expect: { stamps: "rest-1", nextDecisionAt: "13:30:00" },
   }),
   within("a window opens by the clock of its time zone", [berlin], {
     at: "20:59:59",
-    expect: { ...closed, nextLook: "21:00:00" },
+    expect: { ...closed, nextDecisionAt: "21:00:00" },
   }),
   within("a window opens an hour earlier in summer", [berlin], {
     at: "2026-07-01T12:00:00Z",
-    expect: { nextLook: "2026-07-01T20:00:00Z" },
+    expect: { nextDecisionAt: "2026-07-01T20:00:00Z" },
   }),
   within("a window lasts as long as it says when the clocks go forward", [berlin], {
     at: "2026-03-28T21:30:00Z",
-    expect: { stamps: "rest-1", nextLook: "2026-03-29T03:00:00Z" },
+    expect: { stamps: "rest-1", nextDecisionAt: "2026-03-29T03:00:00Z" },
   }),
   within("a window lasts as long as it says when the clocks go back", [berlin], {
     at: "2026-10-24T20:30:00Z",
-    expect: { stamps: "rest-1", nextLook: "2026-10-25T02:00:00Z" },
+    expect: { stamps: "rest-1", nextDecisionAt: "2026-10-25T02:00:00Z" },
   }),
   within(
     "a window in the hour that does not exist opens all the same",
     [{ ...berlin, cron: "30 2 * * *" }],
     {
       at: "2026-03-29T00:00:00Z",
-      expect: { nextLook: "2026-03-29T01:30:00Z" },
+      expect: { nextDecisionAt: "2026-03-29T01:30:00Z" },
     },
   ),
   within(
@@ -236,11 +236,11 @@ const windows: readonly Case[] = [
     [{ ...berlin, cron: "30 2 * * *", duration: "10m" }],
     {
       at: "2026-10-25T01:31:00Z",
-      expect: { ...closed, nextLook: "2026-10-26T01:30:00Z" },
+      expect: { ...closed, nextDecisionAt: "2026-10-26T01:30:00Z" },
     },
   ),
   within("a window that nobody can compute never opens", [{ cron: "61 * * * *" }], {
-    expect: { ...closed, nextLook: "" },
+    expect: { ...closed, nextDecisionAt: "" },
   }),
   within("what runs goes on while the window is closed, and nothing new starts", [{}], {
     clusters: { rest: "updating old" },
@@ -249,30 +249,30 @@ const windows: readonly Case[] = [
       ...closed,
       phase: "Rolling",
       clusters: "1 pending, 1 updating",
-      nextLook: "12:10:00",
+      nextDecisionAt: "12:10:00",
     },
   }),
   within("a stage that has nothing to start does not wait for its window", [{}], {
     clusters: { rest: "updating" },
     before: { rest: "Rolling" },
-    expect: { waitingFor: "", nextLook: "12:10:00" },
+    expect: { waitingFor: "", nextDecisionAt: "12:10:00" },
   }),
   within("a complete set does not look at its windows", [{}], {
     clusters: { rest: "done" },
     revision: "completed",
-    expect: { phase: "Complete", waitingFor: "", nextLook: "" },
+    expect: { phase: "Complete", waitingFor: "", nextDecisionAt: "" },
   }),
   within("a cluster that joins a complete set waits for the window", [{}], {
     clusters: { rest: "done none" },
     revision: "completed",
-    expect: { ...closed, phase: "Complete", nextLook: "22:00:00" },
+    expect: { ...closed, phase: "Complete", nextDecisionAt: "22:00:00" },
   }),
   {
     name: "the windows of the set are those of stages that say nothing",
     clusters: { canary: "done", rest: "old" },
     rollout: { windows: [nightly] },
     before: { canary: "Passed" },
-    expect: { ...closed, nextLook: "22:00:00" },
+    expect: { ...closed, nextDecisionAt: "22:00:00" },
   },
   within("the windows of a stage count more than those of the set", [{ cron: "0 11 * * *" }], {
     rollout: { windows: [nightly] },

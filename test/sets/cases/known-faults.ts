@@ -21,7 +21,7 @@ export const knownFaultCases: readonly Case[] = [
       stamps: "",
       stage: "canary",
       clusters: "1 pending, 1 settling",
-      nextLook: "12:00:50",
+      nextDecisionAt: "12:00:50",
     },
   },
   {
@@ -87,7 +87,7 @@ export const knownFaultCases: readonly Case[] = [
     stages: { canary: { after: { soak: "30m", approval: true } }, rest: {} },
     annotations: { "knfleet.dev/approve.canary-after": "UPDATE alice" },
     before: { canary: "Soaking 29m" },
-    expect: { stamps: "", phase: "Soaking", nextLook: "12:01:00" },
+    expect: { stamps: "", phase: "Soaking", nextDecisionAt: "12:01:00" },
   },
   {
     name: "P11: a halted rollout goes on when its clusters are well, whatever the status said",

@@ -108,7 +108,7 @@ const joiningWithin: readonly Case[] = [
       stamps: "",
       phase: "Soaking",
       waitingFor: "The windows of stage canary are closed",
-      nextLook: "12:20:00",
+      nextDecisionAt: "12:20:00",
     },
   },
   {
@@ -127,7 +127,7 @@ const joiningWithin: readonly Case[] = [
     clusters: { canary: "done", rest: "old none" },
     stages: { canary: { after: { approval: true } }, rest: { before: nightly } },
     before: { canary: "AwaitingApproval 10m" },
-    expect: { stamps: "", nextLook: "22:00:00" },
+    expect: { stamps: "", nextDecisionAt: "22:00:00" },
   },
   {
     name: "a cluster that joins before its turn waits while too many others are dark",
@@ -146,7 +146,7 @@ const joiningWithin: readonly Case[] = [
     clusters: { canary: "old", rest: "old none" },
     rollout: { ...nightly, onFailure: "Rollback" },
     revision: "failed",
-    expect: { stamps: "", phase: "RolledBack", nextLook: "22:00:00" },
+    expect: { stamps: "", phase: "RolledBack", nextDecisionAt: "22:00:00" },
   },
 ];
 

@@ -30,7 +30,7 @@ const unselected: readonly Case[] = [
     "it stays until it was unselected for long enough",
     { "rest-1": 9 },
     {
-      expect: { removals: "", nextLook: "12:01:00" },
+      expect: { removals: "", nextDecisionAt: "12:01:00" },
     },
   ),
   left("it is left after that time", { "rest-1": 10 }, { expect: { removals: "orphan rest-1" } }),
@@ -47,7 +47,7 @@ const unselected: readonly Case[] = [
     { "rest-1": 59 },
     {
       spec: { whenUnselected: { ...orphanLater, after: "1h" } },
-      expect: { removals: "", nextLook: "12:01:00" },
+      expect: { removals: "", nextDecisionAt: "12:01:00" },
     },
   ),
   left(

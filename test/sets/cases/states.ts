@@ -31,18 +31,18 @@ const rows: readonly Case[] = [
   {
     name: "a stamped cluster is updating until its deadline",
     clusters: { rest: "updating" },
-    expect: { stamps: "", clusters: "1 updating", nextLook: "12:10:00" },
+    expect: { stamps: "", clusters: "1 updating", nextDecisionAt: "12:10:00" },
   },
   {
     name: "a component that has not seen its spec yet is updating, and is looked at when its words count",
     clusters: { rest: "stamped" },
-    expect: { clusters: "1 updating", nextLook: "12:00:50" },
+    expect: { clusters: "1 updating", nextDecisionAt: "12:00:50" },
   },
   {
     name: "a cluster that is ready for too short a time settles until that is over",
     clusters: { rest: "settling" },
     rollout: { minReadySeconds: 60 },
-    expect: { clusters: "1 settling", nextLook: "12:00:50", phase: "Rolling" },
+    expect: { clusters: "1 settling", nextDecisionAt: "12:00:50", phase: "Rolling" },
   },
   {
     name: "without minReadySeconds a cluster is done as soon as it is ready",
@@ -70,30 +70,30 @@ const rows: readonly Case[] = [
     name: "without a deadline no cluster times out",
     clusters: { rest: "late" },
     rollout: { progressDeadline: "None" },
-    expect: { clusters: "1 updating", nextLook: "" },
+    expect: { clusters: "1 updating", nextDecisionAt: "" },
   },
   {
     name: "the deadline starts again when the cluster is back",
     clusters: { rest: "back" },
-    expect: { clusters: "1 updating", nextLook: "12:10:00" },
+    expect: { clusters: "1 updating", nextDecisionAt: "12:10:00" },
   },
   {
     name: "the deadline does not run in a pause",
     clusters: { rest: "late" },
     rollout: { paused: true },
-    expect: { clusters: "1 updating", nextLook: "", phase: "Paused" },
+    expect: { clusters: "1 updating", nextDecisionAt: "", phase: "Paused" },
   },
   {
     name: "the deadline starts again at the end of a pause",
     clusters: { rest: "late" },
     resumedAt: "2026-11-25T11:50:00Z",
-    expect: { clusters: "1 updating", nextLook: "12:05:00" },
+    expect: { clusters: "1 updating", nextDecisionAt: "12:05:00" },
   },
   {
     name: "the first look after a pause is its end",
     clusters: { rest: "late" },
     phase: "Paused",
-    expect: { clusters: "1 updating", nextLook: "12:15:00", phase: "Rolling" },
+    expect: { clusters: "1 updating", nextDecisionAt: "12:15:00", phase: "Rolling" },
   },
   {
     name: "a reason that no retry mends fails at once",

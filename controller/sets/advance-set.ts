@@ -7,14 +7,14 @@ import type { Decision, SetFacts, Stamp } from "../../sets/facts.ts";
 import type { History } from "../../sets/standing.ts";
 import type { EventRecorder } from "../events.ts";
 import type { Next } from "../queue/delays.ts";
-import { isOutdated, type NotTaken, sendAll } from "./send-writes.ts";
+import { isWriteConflict, type NotTaken, sendAll } from "./send-writes.ts";
 import { setKeyOf } from "./set-caches.ts";
 import { recordEvents, setEvents, stampEvents } from "./set-events.ts";
 import type { ChildWriter } from "./write-children.ts";
 import type { RevisionWriter } from "./write-revisions.ts";
 import type { SetWriter } from "./write-set.ts";
 
-export interface LookDeps {
+export interface AdvanceDeps {
   readonly clock: Clock;
   readonly events: Pick<EventRecorder, "record">;
   readonly sets: SetWriter;
@@ -42,17 +42,21 @@ const staleMs = 250;
  * Gathers the facts of a set, decides, and writes: the marks of its revisions, its status, the stamped components, the leaving components, in this
  * order. After the end of this process, the next one decides about the missing writes again. Throws as the client does.
  */
-export async function lookAt(key: string, deps: LookDeps, signal: AbortSignal): Promise<Next> {
+export async function advanceSet(
+  key: string,
+  deps: AdvanceDeps,
+  signal: AbortSignal,
+): Promise<Next> {
   try {
-    return await look(key, deps, signal);
+    return await advance(key, deps, signal);
   } catch (error) {
     if (signal.aborted || error instanceof WriteRefusedError) return { kind: "done" };
-    if (isOutdated(error)) return { kind: "after", ms: staleMs };
+    if (isWriteConflict(error)) return { kind: "after", ms: staleMs };
     throw error;
   }
 }
 
-async function look(key: string, deps: LookDeps, signal: AbortSignal): Promise<Next> {
+async function advance(key: string, deps: AdvanceDeps, signal: AbortSignal): Promise<Next> {
   for (let marks = 0; marks < mostMarks; marks += 1) {
     // oxlint-disable-next-line no-await-in-loop -- each mark leads to another decision
     const facts = await deps.factsOf(key);
@@ -84,7 +88,7 @@ async function look(key: string, deps: LookDeps, signal: AbortSignal): Promise<N
 async function dropApprovals(
   key: string,
   kind: "begin" | "fail",
-  deps: LookDeps,
+  deps: AdvanceDeps,
   signal: AbortSignal,
 ): Promise<void> {
   const set = deps.setOf(key);
@@ -92,7 +96,7 @@ async function dropApprovals(
   if (kind === "begin") await dropAbort(key, deps, signal);
 }
 
-async function dropAbort(key: string, deps: LookDeps, signal: AbortSignal): Promise<void> {
+async function dropAbort(key: string, deps: AdvanceDeps, signal: AbortSignal): Promise<void> {
   const set = deps.setOf(key);
   if (set !== undefined) await deps.sets.dropAbort(set, signal);
 }
@@ -102,7 +106,7 @@ async function dropAbort(key: string, deps: LookDeps, signal: AbortSignal): Prom
 async function record(
   key: string,
   { facts, decision }: { readonly facts: SetFacts; readonly decision: Decision },
-  deps: LookDeps,
+  deps: AdvanceDeps,
   signal: AbortSignal,
 ): Promise<boolean> {
   const { records } = decision;
@@ -121,7 +125,7 @@ async function record(
 /** Undefined when a deleted set has nothing left to do. */
 async function decideAbout(
   facts: SetFacts,
-  { sets, clock }: LookDeps,
+  { sets, clock }: AdvanceDeps,
   signal: AbortSignal,
 ): Promise<Decision | undefined> {
   const { set, children } = facts;
@@ -139,30 +143,30 @@ async function decideAbout(
 async function write(
   facts: SetFacts,
   decision: Decision,
-  deps: LookDeps,
+  deps: AdvanceDeps,
   signal: AbortSignal,
 ): Promise<Next> {
   if (decision.history !== undefined) deps.onSeen(facts.set, decision.history);
   deps.onVerifications(facts.set, decision.verifications ?? []);
   const drops = decision.dropsAcceptance === true;
   const set = drops ? await deps.sets.dropAcceptance(facts.set, signal) : facts.set;
-  await tell(set, decision.status, deps, signal);
+  await writeStatus(set, decision.status, deps, signal);
   const notTaken = await writeChildren(facts, decision, deps, signal);
   deps.onNotTaken(set, notTaken);
   const { refused, errors } = notTaken;
   if (refused.size + errors.length > 0) await tellAgain(setKeyOf(set), deps, signal);
-  if (errors.length > 0) throw errors.find((error) => !isOutdated(error)) ?? errors[0];
+  if (errors.length > 0) throw errors.find((error) => !isWriteConflict(error)) ?? errors[0];
   if (decision.status.rollout?.phase === "Complete") await deps.revisions.prune(facts, signal);
-  const { nextLook } = decision;
-  if (nextLook === undefined) return { kind: "change" };
-  return { kind: "after", ms: nextLook - deps.clock.date().getTime() };
+  const { nextDecisionAt } = decision;
+  if (nextDecisionAt === undefined) return { kind: "change" };
+  return { kind: "after", ms: nextDecisionAt - deps.clock.date().getTime() };
 }
 
 // oxlint-disable-next-line max-params -- three facts, and the signal last
-async function tell(
+async function writeStatus(
   set: FleetSet,
   status: FleetSetStatus,
-  deps: LookDeps,
+  deps: AdvanceDeps,
   signal: AbortSignal,
 ): Promise<void> {
   await deps.sets.report(set, status, signal);
@@ -170,11 +174,11 @@ async function tell(
 }
 
 /** The status was written before the components. It is corrected when the hub did not take all of them. */
-async function tellAgain(key: string, deps: LookDeps, signal: AbortSignal): Promise<void> {
+async function tellAgain(key: string, deps: AdvanceDeps, signal: AbortSignal): Promise<void> {
   const facts = await deps.factsOf(key);
   if (facts === undefined) return;
   const { mark, status } = decide(facts, deps.clock.date().getTime());
-  if (mark === undefined) await tell(facts.set, status, deps, signal);
+  if (mark === undefined) await writeStatus(facts.set, status, deps, signal);
 }
 
 /** Stamps, and then writes the leaving components. */
@@ -182,7 +186,7 @@ async function tellAgain(key: string, deps: LookDeps, signal: AbortSignal): Prom
 async function writeChildren(
   facts: SetFacts,
   { stamps, removals }: Decision,
-  { children, events }: LookDeps,
+  { children, events }: AdvanceDeps,
   signal: AbortSignal,
 ): Promise<NotTaken> {
   const { set } = facts;

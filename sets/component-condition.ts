@@ -64,23 +64,26 @@ export const failedTypes = [
 /** The first of these conditions with a failure that does not go away by itself. Undefined without one. */
 export function lastingFailureOf(
   conditions: readonly Omit<Condition, "lastTransitionTime">[],
-): Said | undefined {
+): ComponentCondition | undefined {
   const status = { conditions };
   if (conditionOf(conditions, "VersionMigrationEligible")?.status === "False") {
-    return saidBy({ status }, "VersionMigrationEligible");
+    return componentCondition({ status }, "VersionMigrationEligible");
   }
   return failedTypes
-    .map((type) => saidBy({ status }, type))
-    .find((said) => said.means === "Failed" || said.means === "Blocked" || isLate(said));
+    .map((type) => componentCondition({ status }, type))
+    .find(
+      (condition) =>
+        condition.means === "Failed" || condition.means === "Blocked" || isLate(condition),
+    );
 }
 
 /** Whether Deployments have not progressed within their deadline. */
-export function isLate({ status, message }: Said): boolean {
+export function isLate({ status, message }: ComponentCondition): boolean {
   return status === "False" && message.includes("ProgressDeadlineExceeded");
 }
 
 /** A condition of a component. */
-export interface Said {
+export interface ComponentCondition {
   readonly status: string;
   readonly reason: string;
   readonly message: string;
@@ -90,12 +93,15 @@ export interface Said {
 }
 
 /** The condition of a type of a component; Unknown when the component lacks it. */
-export function saidBy({ status }: Pick<Component, "status">, type: ConditionType | "Ready"): Said {
-  const said = conditionOf(status?.conditions, type) ?? { type, status: "Unknown" };
-  const { message = "", lastTransitionTime: since } = said;
-  const reason = finerReason(said.reason ?? "", message);
-  const means = said.status === "True" ? undefined : meanings.get(reason);
-  return { status: said.status, reason, message, since, means };
+export function componentCondition(
+  { status }: Pick<Component, "status">,
+  type: ConditionType | "Ready",
+): ComponentCondition {
+  const condition = conditionOf(status?.conditions, type) ?? { type, status: "Unknown" };
+  const { message = "", lastTransitionTime: since } = condition;
+  const reason = finerReason(condition.reason ?? "", message);
+  const means = condition.status === "True" ? undefined : meanings.get(reason);
+  return { status: condition.status, reason, message, since, means };
 }
 
 function finerReason(reason: string, message: string): string {
@@ -108,7 +114,7 @@ function finerReason(reason: string, message: string): string {
 export const graceMs = 60_000;
 
 /** True when a condition may describe the spec before the stamp: it is older than the stamp, and the stamp is less than a minute old. */
-export function isStale(child: Component, { since }: Said, now: number): boolean {
+export function isStale(child: Component, { since }: ComponentCondition, now: number): boolean {
   const updatedAt = updatedAtOf(child, now);
   if (isObserved(child) && timeOf(since, now) >= updatedAt) return false;
   return now - updatedAt < graceMs;

@@ -12,7 +12,7 @@ import type { Releases } from "../../render/release/releases.ts";
 import { assertVersionLabels } from "../../render/release/version.ts";
 import { render } from "../../render/render.ts";
 import { clusterState, type Timing } from "../../sets/cluster-state.ts";
-import { statesByReason } from "../../sets/component-said.ts";
+import { statesByReason } from "../../sets/component-condition.ts";
 import { serving } from "../support/component.ts";
 
 const now = Date.parse("2026-11-25T12:00:00Z");
