@@ -127,33 +127,33 @@ function withOwnScale(manifest: Manifest, owned: unknown, live: Manifest): Manif
       itemKey(container),
       "f:env",
     ]);
-    const names = variablesOf(containerIn(live, container["name"])).map(nameOf);
+    const names = variablesOf(containerIn(live, container["name"])).map(itemName);
     const variables = variablesOf(container);
     const isTaken = variables.some(
-      (variable) => names.includes(nameOf(variable)) && isOfController(variable, fields),
+      (variable) => names.includes(itemName(variable)) && isOfController(variable, fields),
     );
     if (variables.length === 0 || !isTaken) return container;
     // Sending a variable that the controller left out would bring it back, and new pods with it, after each write of
     // the controller.
     const kept = variables.filter(
-      (variable) => names.includes(nameOf(variable)) || !isListed(variable),
+      (variable) => names.includes(itemName(variable)) || !isListed(variable),
     );
     // The name stays ours even when the value is not: leaving it out would remove the variable.
     const env = kept.map((variable) =>
-      isOfController(variable, fields) ? { name: nameOf(variable) } : variable,
+      isOfController(variable, fields) ? { name: itemName(variable) } : variable,
     );
     return { ...container, env };
   });
 }
 
 function isListed(variable: unknown): boolean {
-  const name = String(nameOf(variable));
+  const name = String(itemName(variable));
   return handedOverVariable.test(name) || name === droppedVariable;
 }
 
 /** Whether the controller owns the value of a variable. `fields` are our fields of all variables of the container. */
 function isOfController(variable: unknown, fields: unknown): boolean {
-  if (!handedOverVariable.test(String(nameOf(variable)))) return false;
+  if (!handedOverVariable.test(String(itemName(variable)))) return false;
   const own = at(fields, [itemKey(variable)]);
   return ["f:value", "f:valueFrom"].every((field) => at(own, [field]) === undefined);
 }
@@ -161,20 +161,20 @@ function isOfController(variable: unknown, fields: unknown): boolean {
 /** A container of the pods of a workload. */
 function containerIn(workload: Manifest, name: unknown): unknown {
   const containers = at(workload, containersPath);
-  return Array.isArray(containers) ? containers.find((one) => nameOf(one) === name) : undefined;
+  return Array.isArray(containers) ? containers.find((one) => itemName(one) === name) : undefined;
 }
 
 function variablesOf(container: unknown): readonly unknown[] {
   return isRecord(container) && Array.isArray(container["env"]) ? container["env"] : [];
 }
 
-function nameOf(item: unknown): unknown {
+function itemName(item: unknown): unknown {
   return isRecord(item) ? item["name"] : undefined;
 }
 
 // Step of fieldsV1 to a list item whose key is its name.
 function itemKey(item: unknown): string {
-  return `k:${JSON.stringify({ name: nameOf(item) })}`;
+  return `k:${JSON.stringify({ name: itemName(item) })}`;
 }
 
 function at(fields: unknown, path: readonly string[]): unknown {
@@ -199,11 +199,11 @@ function isWebhookConfiguration({ kind }: Manifest): boolean {
 export function inLiveOrder(manifest: Manifest, live: Manifest): Manifest {
   if (!isPingSourceAdapter(manifest)) return manifest;
   return changeField(manifest, [...containersPath, "*"], (container) => {
-    const order = variablesOf(containerIn(live, nameOf(container))).map(nameOf);
+    const order = variablesOf(containerIn(live, itemName(container))).map(itemName);
     const variables = variablesOf(container);
     if (!isRecord(container) || variables.length === 0) return container;
     const placeOf = (variable: unknown): number => {
-      const place = order.indexOf(nameOf(variable));
+      const place = order.indexOf(itemName(variable));
       return place < 0 ? order.length : place;
     };
     return { ...container, env: variables.toSorted((a, b) => placeOf(a) - placeOf(b)) };

@@ -6,7 +6,7 @@ import { kindIdOf } from "./kinds.ts";
 import type { ObservedObject } from "./observed-object.ts";
 
 /** The objects that were sent before, and their state on the cluster. */
-export interface Known {
+export interface KnownObjects {
   /** Absent: nothing was installed yet, or the list of objects is not known. */
   readonly inventory: Inventory | undefined;
   /** Records by identity. */
@@ -18,7 +18,7 @@ export interface Known {
 }
 
 /** All facts that decide the work of an install on its objects. */
-export interface ObjectFacts extends Known {
+export interface ObjectFacts extends KnownObjects {
   /** Objects with our label that neither the desired set nor the inventory names; see strays.ts. */
   readonly strays: readonly InventoryEntry[];
   /** Identities of Jobs that have to be sent again although they may be gone. */
@@ -61,7 +61,7 @@ export function planInstall(desired: readonly DesiredObject[], facts: ObjectFact
 }
 
 /** Compares the desired objects with the sent ones and with the live ones. */
-export function planObjects(desired: readonly DesiredObject[], known: Known): ApplyPlan {
+export function planObjects(desired: readonly DesiredObject[], known: KnownObjects): ApplyPlan {
   const sent = sentObjects(known);
   const judged = judge(desired, known, sent);
   const apply = objectsWith(judged, "apply");
@@ -78,7 +78,7 @@ export function planObjects(desired: readonly DesiredObject[], known: Known): Ap
 /** The `unchanged` of `planObjects`. */
 export function unchangedObjects(
   desired: readonly DesiredObject[],
-  known: Known,
+  known: KnownObjects,
 ): readonly DesiredObject[] {
   return objectsWith(judge(desired, known, sentObjects(known)), "unchanged");
 }
@@ -97,13 +97,13 @@ interface Judged {
 
 type SentObjects = ReadonlyMap<string, InventoryEntry>;
 
-function sentObjects({ inventory }: Known): SentObjects {
+function sentObjects({ inventory }: KnownObjects): SentObjects {
   return new Map(inventory?.entries.map((entry) => [identityOf(entry), entry]));
 }
 
 function judge(
   desired: readonly DesiredObject[],
-  { observed, appliedAt, refused }: Known,
+  { observed, appliedAt, refused }: KnownObjects,
   sent: SentObjects,
 ): readonly Judged[] {
   const judged = desired.map((object): Judged => {

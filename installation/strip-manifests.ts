@@ -199,10 +199,10 @@ export function withUniqueEntries(manifest: Manifest): Manifest {
 function uniqueByName(value: unknown): unknown {
   if (!Array.isArray(value)) return value;
   const entries: readonly unknown[] = value;
-  const last = new Map(entries.map((entry) => [nameOf(entry), entry]));
+  const last = new Map(entries.map((entry) => [itemName(entry), entry]));
   return last.size === entries.length ? entries : [...last.values()];
 }
 
-function nameOf(entry: unknown): unknown {
+function itemName(entry: unknown): unknown {
   return isRecord(entry) ? entry["name"] : entry;
 }

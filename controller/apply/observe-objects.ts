@@ -18,7 +18,7 @@ import type { Inventory } from "../../installation/inventory.ts";
 import { kindIdOf } from "../../installation/kinds.ts";
 import {
   type ApplyPlan,
-  type Known,
+  type KnownObjects,
   type ObjectFacts,
   obsoleteEntries,
   planInstall,
@@ -174,7 +174,7 @@ export async function firstLists(
  * label and runs nothing. Or they were deleted before they had finished.
  */
 async function findLostJobs(
-  known: Known,
+  known: KnownObjects,
   attempt: InstallAttempt,
   signal: AbortSignal,
 ): Promise<ReadonlySet<string>> {

@@ -80,7 +80,7 @@ function confirmationOf(object: GuardRequest["object"]): unknown {
 }
 
 /** Why a guard refuses a request. Undefined when it lets the request pass. Equal to the answer of the policy of that name. Spec: anchor-guard.md 4. */
-export function refusalOf(
+export function guardRefusal(
   guard: GuardName,
   request: GuardRequest,
   { owner, facts }: { readonly owner: GuardOwner; readonly facts: GuardFacts },

@@ -4,7 +4,7 @@ import {
   factsFor,
   guardOf,
   isGuarded,
-  refusalOf,
+  guardRefusal,
 } from "../../installation/guard/guard-decision.ts";
 import {
   type GuardFacts,
@@ -38,7 +38,7 @@ export function anchorReview(deps: AnchorReviewDeps): Review {
     const owners = hubs.filter(({ hubId }) => isGuarded(guard, seen, hubId));
     if (owners.length === 0) return { violations: [], warnings: [] };
     const facts = await gather({ guard, request, seen }, deps, signal);
-    const refusals = owners.flatMap((owner) => refusalOf(guard, seen, { owner, facts }) ?? []);
+    const refusals = owners.flatMap((owner) => guardRefusal(guard, seen, { owner, facts }) ?? []);
     return { violations: refusals.slice(0, 1).map(violationOf(guard)), warnings: [] };
   };
 }

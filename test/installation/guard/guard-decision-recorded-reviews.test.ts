@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 
-import { guardOf, isGuarded, refusalOf } from "../../../installation/guard/guard-decision.ts";
+import { guardOf, isGuarded, guardRefusal } from "../../../installation/guard/guard-decision.ts";
 import { recordedReviews, requestIn } from "../../vectors/recorded-reviews.ts";
 
 const reviews = recordedReviews();
@@ -22,7 +22,7 @@ describe("the recorded requests of a real API server", () => {
     const seen = { ...request, username: userInfo.username };
     const namespaceTerminating = userInfo.username.endsWith(":namespace-controller");
     const facts = { namespaceTerminating, mayUnprotect: false };
-    const refusal = refusalOf(guard, seen, { owner, facts });
+    const refusal = guardRefusal(guard, seen, { owner, facts });
     expect(refusal === undefined ? "allow" : "deny").toBe(decision);
     // Another hub's guard has nothing to do with it.
     expect(isGuarded(guard, seen, "another-hub")).toBe(false);

@@ -49,7 +49,10 @@ test("what others have is left to them when the anchor is lost with all that was
   const attempt = workOn([definition, role], ({ open, lost = open }) =>
     Promise.resolve(new Map([...lost].map((id) => [id, words]))),
   );
-  expect(await withoutOthers(attempt, { isLost: false }, signal)).toMatchObject({ left: [], attempt });
+  expect(await withoutOthers(attempt, { isLost: false }, signal)).toMatchObject({
+    left: [],
+    attempt,
+  });
   const { left } = await withoutOthers(attempt, { isLost: true }, signal);
   expect(left.map(({ key }) => key.kind)).toEqual(["ClusterRole"]);
   expect(attempt.memory.sharing.left.size).toBe(1);
