@@ -26,8 +26,8 @@ import { type QueueObserver, WorkQueue } from "./queue/queue.ts";
 import { WritesBetweenAttempts } from "./reconcile/between-attempts.ts";
 import { refusalOf } from "./reconcile/claims.ts";
 import { attemptCost, type Installation } from "./reconcile/installation.ts";
-import { askedWaitMs } from "./reconcile/outcome.ts";
 import type { ReconcileDeps } from "./reconcile/reconcile-deps.ts";
+import { askedWaitMs } from "./status/outcome.ts";
 
 export interface DispatcherOptions extends Pick<ReconcileDeps, "clock" | "log"> {
   readonly components: Pick<Components, "get" | "all" | "of" | "targets">;

@@ -6,8 +6,8 @@ import { parse } from "yaml";
 
 import { FleetError } from "../api/errors.ts";
 import { steering } from "../api/fleet-set.ts";
-import { statusOf } from "../controller/reconcile/component-status.ts";
-import type { Outcome } from "../controller/reconcile/outcome.ts";
+import { statusOf } from "../controller/status/component-status.ts";
+import type { Outcome } from "../controller/status/outcome.ts";
 import { everyProtection } from "./controller/guard/every-protection.ts";
 import { isRecord, valueAt } from "./fleet/json-record.ts";
 import { completeWorld, next } from "./sets/two-rings.ts";

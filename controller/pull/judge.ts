@@ -10,7 +10,7 @@ import { FleetError } from "../../api/errors.ts";
 import { recordAt } from "../../api/fields.ts";
 import { foreignText } from "../../api/foreign-text.ts";
 import type { Condition } from "../../api/kubernetes.ts";
-import type { Told } from "../reconcile/told.ts";
+import type { ReportedStatus } from "../status/outcome.ts";
 import { agentNamespace } from "./agent.ts";
 import { feedbackName, toldConditions } from "./works.ts";
 
@@ -29,7 +29,7 @@ export interface PullFacts {
 }
 
 /** The state of a pulled component as the hub can know it. Equal facts give an equal answer: ages are told as the time since when. */
-export function judge(facts: PullFacts): Told | FleetError {
+export function judge(facts: PullFacts): ReportedStatus | FleetError {
   const { cluster, managed, agent, work, generation } = facts;
   const silence = silenceOf(cluster, managed);
   if (silence !== undefined) return silence;
@@ -38,7 +38,7 @@ export function judge(facts: PullFacts): Told | FleetError {
   if (agent === undefined || !wasApplied(agent)) return unapplied(cluster);
   const values = feedbackOf(work);
   const isUnmanaged = facts.isInstalled === true && values.get("hubGeneration") === undefined;
-  const waiting = (what: string): Told => waitingFor(what, isUnmanaged);
+  const waiting = (what: string): ReportedStatus => waitingFor(what, isUnmanaged);
   if (!isAvailable(agent)) return waiting(`the agent in ${agentNamespace} on the spoke`);
   if (work === undefined) return waiting("the work to be written");
   if (!isCurrent(values, generation)) {
@@ -172,21 +172,21 @@ function shaped(value: string | undefined, shape: RegExp): string | undefined {
 /** The cluster carries out works. */
 const reached: Entry = { type: "TargetClusterResolved", status: "True" };
 
-function unapplied(cluster: string): Told {
+function unapplied(cluster: string): ReportedStatus {
   const message = `Waiting for the work agent of ManagedCluster ${cluster} to apply the works`;
   const type = "TargetClusterResolved";
   return { conditions: [{ type, status: "Unknown", reason: "Connecting", message }] };
 }
 
 /** `isUnmanaged`: the hub has stopped its work for an installation, which waits for the spoke to go on. */
-function waitingFor(what: string, isUnmanaged: boolean): Told {
+function waitingFor(what: string, isUnmanaged: boolean): ReportedStatus {
   const stopped = isUnmanaged ? "; the hub does not manage the installation any more" : "";
   const message = `Waiting for ${what}${stopped}`;
   const type = "InstallSucceeded";
   return { conditions: [reached, { type, status: "Unknown", reason: "Installing", message }] };
 }
 
-type Entry = Told["conditions"][number];
+type Entry = ReportedStatus["conditions"][number];
 
 function conditionFrom(values: ReadonlyMap<string, string>, type: string): readonly Entry[] {
   const status = values.get(feedbackName(type, "status"));

@@ -16,12 +16,12 @@ import { clusterNameOf } from "../component-identity.ts";
 import type { Next } from "../queue/delays.ts";
 import { assertOnlyOne, assertPermitted } from "../reconcile/claims.ts";
 import { annotate, hold, whileHeld } from "../reconcile/hold.ts";
-import type { Outcome, Steps } from "../reconcile/outcome.ts";
 import type { Writable } from "../reconcile/prepare.ts";
 import type { Attempt } from "../reconcile/reconcile-deps.ts";
 import { writeFirstConditions } from "../reconcile/reconcile.ts";
 import { conclude } from "../reconcile/report.ts";
 import { stopManaging } from "../reconcile/resolve.ts";
+import type { Outcome, Steps } from "../status/outcome.ts";
 import { findWorks, isWorkOf } from "./find-works.ts";
 import {
   deleteWork,

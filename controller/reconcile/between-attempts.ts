@@ -3,11 +3,11 @@ import type { Component } from "../../api/component.ts";
 import { newerOf } from "../component-identity.ts";
 import { lastingLogFieldsOf } from "../log.ts";
 import type { ObservedChange } from "../observe/observation.ts";
+import { doubtOf } from "../status/doubt.ts";
+import type { WriterDeps } from "../status/status-writer.ts";
 import { olderClaimantOf, refusalOf } from "./claims.ts";
-import { doubtOf } from "./doubt.ts";
 import type { Installation } from "./installation.ts";
 import type { ReconcileDeps, Subject } from "./reconcile-deps.ts";
-import type { WriterDeps } from "./status-writer.ts";
 
 interface BetweenOptions extends Pick<ReconcileDeps, "clock" | "log"> {
   readonly components: { get(key: string): Component | undefined };

@@ -12,8 +12,8 @@ import {
 } from "../../installation/installation-namespace.ts";
 import { asComponent, refOf, hasFinalizer } from "../component-identity.ts";
 import type { Next } from "../queue/delays.ts";
+import type { StatusWriter } from "../status/status-writer.ts";
 import type { Attempt, ReconcileDeps, Subject } from "./reconcile-deps.ts";
-import type { StatusWriter } from "./status-writer.ts";
 
 /** The component has no finalizer, so nothing may be written to its target. Without a cause: the component is gone or being deleted. */
 export class NotHeld extends Error {

@@ -8,13 +8,13 @@ import { FailedJobs } from "../observe/failed-jobs.ts";
 import type { Observation } from "../observe/observation.ts";
 import { WorkloadCauses } from "../observe/visible-readiness.ts";
 import { PendingChanges } from "../queue/pending-changes.ts";
-import type { Outcome } from "./outcome.ts";
+import type { Outcome } from "../status/outcome.ts";
 import {
   openStatusWriter,
   StatusPace,
   type StatusWriter,
   type WriterDeps,
-} from "./status-writer.ts";
+} from "../status/status-writer.ts";
 
 /** What an attempt takes of the `repairPace`; each object that it sends takes 1 more. */
 export const attemptCost = 5;

@@ -12,12 +12,12 @@ import type { Guards } from "../guard/guards.ts";
 import type { Log } from "../log.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 import type { ObservedChange } from "../observe/observation.ts";
+import type { TokenSharers } from "../status/component-events.ts";
+import type { StatusWriter } from "../status/status-writer.ts";
 import type { ClusterClaims } from "../target/cluster-claims.ts";
 import type { TargetConnections } from "../target/target-connection.ts";
-import type { TokenSharers } from "./component-events.ts";
 import type { Installation } from "./installation.ts";
 import type { Neighbours } from "./neighbours.ts";
-import type { StatusWriter } from "./status-writer.ts";
 
 /** What the reconciles of all components share. */
 export interface ReconcileDeps {

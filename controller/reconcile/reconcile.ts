@@ -19,9 +19,6 @@ import type { ObservedChange } from "../observe/observation.ts";
 import { observe } from "../observe/observe.ts";
 import { type VisibleReadiness, readVisibleReadiness } from "../observe/visible-readiness.ts";
 import type { Next } from "../queue/delays.ts";
-import type { TargetConnection } from "../target/target-connection.ts";
-import type { Target } from "../target/target.ts";
-import { assertOnlyOne, assertPermitted, isHeldBack } from "./claims.ts";
 import {
   adoptedEvent,
   anchorLostEvent,
@@ -29,12 +26,15 @@ import {
   repairEvent,
   takenOverEvent,
   webhookUnblockedEvent,
-} from "./component-events.ts";
+} from "../status/component-events.ts";
+import { fleetErrorOf, asLoss, type Outcome, type Steps } from "../status/outcome.ts";
+import type { TargetConnection } from "../target/target-connection.ts";
+import type { Target } from "../target/target.ts";
+import { assertOnlyOne, assertPermitted, isHeldBack } from "./claims.ts";
 import { installOrTakeOver, letGo, type TakeOverDeps } from "./hand-over.ts";
 import { hold, NotHeld, wasWritten, whileHeld } from "./hold.ts";
 import type { Installation, View } from "./installation.ts";
 import type { Newcomer } from "./neighbours.ts";
-import { fleetErrorOf, asLoss, type Outcome, type Steps } from "./outcome.ts";
 import { prepare, type PreparedInstall, type Writable } from "./prepare.ts";
 import type { Attempt, ReconcileDeps, Subject } from "./reconcile-deps.ts";
 import { conclude } from "./report.ts";

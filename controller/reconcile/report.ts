@@ -3,10 +3,9 @@ import { conditionOf } from "../../api/conditions.ts";
 import { reasons } from "../../api/reasons.ts";
 import { logFieldsOf } from "../log.ts";
 import { leastMsOf, type Next } from "../queue/delays.ts";
-import { takeSharedCredentialEvent } from "./component-events.ts";
-import { type Outcome, askedWaitMs, isComplete } from "./outcome.ts";
+import { takeSharedCredentialEvent, type StatusChange } from "../status/component-events.ts";
+import { type Outcome, askedWaitMs, isComplete } from "../status/outcome.ts";
 import type { Attempt, ReconcileDeps, Subject } from "./reconcile-deps.ts";
-import type { StatusChange } from "./transitions.ts";
 
 export interface Conclusion extends Attempt {
   readonly outcome: Outcome;

@@ -12,9 +12,9 @@ import {
 } from "../../installation/installation-namespace.ts";
 import { anchorRef } from "../apply/anchor/anchor.ts";
 import { clusterNameOf } from "../component-identity.ts";
+import { type ConnectionHistory, fleetErrorOf, asLoss, type Steps } from "../status/outcome.ts";
 import type { TargetConnection } from "../target/target-connection.ts";
 import type { Target } from "../target/target.ts";
-import { type ConnectionHistory, fleetErrorOf, asLoss, type Steps } from "./outcome.ts";
 import type { ReconcileDeps, Subject } from "./reconcile-deps.ts";
 
 /** The target of a component and the connection behind it. */

@@ -9,7 +9,7 @@ import { assertTakenUp, anchorKey } from "../../installation/anchor-object.ts";
 import { anchorAnnotations } from "../../installation/anchor.ts";
 import { readAnchor, type Anchor, anchorRef } from "../apply/anchor/anchor.ts";
 import type { Log } from "../log.ts";
-import type { Remaining } from "../reconcile/progress.ts";
+import type { Remaining } from "../status/progress.ts";
 import type { Target } from "../target/target.ts";
 import { remnantsMessage, type Remnant } from "./finalize-plan.ts";
 import { type FinalizeRequest, sweepScopeOf } from "./finalize-scope.ts";

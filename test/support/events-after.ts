@@ -1,7 +1,7 @@
 import type { ComponentStatus } from "../../api/component.ts";
-import { statusOf } from "../../controller/reconcile/component-status.ts";
-import type { Outcome } from "../../controller/reconcile/outcome.ts";
-import { transitionEvents } from "../../controller/reconcile/transitions.ts";
+import { transitionEvents } from "../../controller/status/component-events.ts";
+import { statusOf } from "../../controller/status/component-status.ts";
+import type { Outcome } from "../../controller/status/outcome.ts";
 import { serving } from "./component.ts";
 
 const now = new Date("2026-02-03T04:05:06Z");

@@ -9,7 +9,7 @@ import type { Condition } from "../../../api/kubernetes.ts";
 import { type Reason, reasons, rollingOut, scaledToZero } from "../../../api/reasons.ts";
 import { knownResource } from "../../../api/resources.ts";
 import { judge } from "../../../controller/pull/judge.ts";
-import type { Told } from "../../../controller/reconcile/told.ts";
+import type { ReportedStatus } from "../../../controller/status/outcome.ts";
 import { readWorks } from "../hub/works.ts";
 import { conditionCode, isUnderWay } from "../output/condition-code.ts";
 import { knfOfReason } from "../output/knf-of.ts";
@@ -65,7 +65,7 @@ const needed = [
 ] as const;
 
 /** The state of an installation by what the controller on its spoke tells. */
-export function toldViewOf({ conditions }: Told): Omit<ToldView, "feedback"> {
+export function toldViewOf({ conditions }: ReportedStatus): Omit<ToldView, "feedback"> {
   for (const [type, state] of needed) {
     const condition = conditionOf(conditions, type);
     if (condition?.status !== "True") return lackingView(condition, state);

@@ -10,7 +10,7 @@ import type { WatchEvent } from "../../../access/kube/kube-client.ts";
 import { openSpokes, type SpokesOptions } from "../../../access/spokes/open-spokes.ts";
 import type { ClusterProfile } from "../../../api/cluster-profile.ts";
 import { FleetError } from "../../../api/errors.ts";
-import { fleetErrorOf } from "../../../controller/reconcile/outcome.ts";
+import { fleetErrorOf } from "../../../controller/status/outcome.ts";
 import { createAuthority } from "../../fleet/certificates.ts";
 import { portOf } from "../../fleet/ports.ts";
 import { QuickClock } from "../../support/quick-clock.ts";

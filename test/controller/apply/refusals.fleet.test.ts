@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 
 import { systemClock } from "../../../access/time/system-clock.ts";
 import { keyOf } from "../../../api/kubernetes.ts";
-import { fleetErrorOf } from "../../../controller/reconcile/outcome.ts";
+import { fleetErrorOf } from "../../../controller/status/outcome.ts";
 import { finalize } from "../../../controller/uninstall/finalize.ts";
 import { anchorKey } from "../../../installation/anchor-object.ts";
 import { useSpokes } from "../../fleet/use-fleet.ts";

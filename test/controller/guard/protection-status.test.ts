@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 
 import { type ProtectionReason, protectionReasons } from "../../../api/reasons.ts";
-import { statusOf } from "../../../controller/reconcile/component-status.ts";
-import type { Outcome } from "../../../controller/reconcile/outcome.ts";
-import { transitionEvents } from "../../../controller/reconcile/transitions.ts";
+import { transitionEvents } from "../../../controller/status/component-events.ts";
+import { statusOf } from "../../../controller/status/component-status.ts";
+import type { Outcome } from "../../../controller/status/outcome.ts";
 import { serving } from "../../support/component.ts";
 import { everyProtection } from "./every-protection.ts";
 

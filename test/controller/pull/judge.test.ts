@@ -4,7 +4,7 @@ import type { ManagedCluster, ManifestStatus, ManifestWork } from "../../../api/
 import { FleetError } from "../../../api/errors.ts";
 import type { Condition } from "../../../api/kubernetes.ts";
 import { judge, type PullFacts } from "../../../controller/pull/judge.ts";
-import { statusOf } from "../../../controller/reconcile/component-status.ts";
+import { statusOf } from "../../../controller/status/component-status.ts";
 import { serving } from "../../support/component.ts";
 
 const metadata = { name: "a", uid: "u", resourceVersion: "1" };

@@ -5,7 +5,7 @@ import { type Component, componentKinds } from "../../../api/component.ts";
 import { FleetError } from "../../../api/errors.ts";
 import { hold, NotHeld, release, wasWritten } from "../../../controller/reconcile/hold.ts";
 import { Installation } from "../../../controller/reconcile/installation.ts";
-import { openStatusWriter } from "../../../controller/reconcile/status-writer.ts";
+import { openStatusWriter } from "../../../controller/status/status-writer.ts";
 import { uninstall } from "../../../controller/uninstall/uninstall.ts";
 import { serving } from "../../support/component.ts";
 import { MemoryHub } from "../../support/memory-hub.ts";

@@ -2,10 +2,10 @@ import { expect, test } from "vitest";
 
 import type { Conflict } from "../../../controller/apply/filters/conflicts.ts";
 import { InstallationMemory } from "../../../controller/apply/installation-memory.ts";
-import { statusOf } from "../../../controller/reconcile/component-status.ts";
-import type { Outcome } from "../../../controller/reconcile/outcome.ts";
 import { nextOf } from "../../../controller/reconcile/report.ts";
-import { transitionEvents } from "../../../controller/reconcile/transitions.ts";
+import { transitionEvents } from "../../../controller/status/component-events.ts";
+import { statusOf } from "../../../controller/status/component-status.ts";
+import type { Outcome } from "../../../controller/status/outcome.ts";
 import { serving } from "../../support/component.ts";
 
 const now = new Date("2026-02-03T04:05:06Z");

@@ -2,8 +2,8 @@ import { describe, expect, onTestFinished, test } from "vitest";
 
 import { FleetError } from "../../../api/errors.ts";
 import { WorkQueue } from "../../../controller/queue/queue.ts";
-import type { Outcome } from "../../../controller/reconcile/outcome.ts";
 import { nextOf } from "../../../controller/reconcile/report.ts";
+import type { Outcome } from "../../../controller/status/outcome.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 
 type Applied = Extract<Outcome, { kind: "applied" }>;

@@ -7,7 +7,7 @@ import {
   type Anchor,
   writeAnchor,
 } from "../../../../controller/apply/anchor/anchor.ts";
-import { fleetErrorOf } from "../../../../controller/reconcile/outcome.ts";
+import { fleetErrorOf } from "../../../../controller/status/outcome.ts";
 import { anchorManifest } from "../../../../installation/anchor-object.ts";
 import type { Inventory } from "../../../../installation/inventory.ts";
 import { startApiStub, type StubAnswer } from "../../../access/api-stub.ts";

@@ -7,7 +7,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { operatorApiVersion } from "../../../../../api/component.ts";
 import { contentText, setAnnotations, setLabels } from "../../../../../api/fleet-set.ts";
 import { openReleases } from "../../../../../cmd/open-releases.ts";
-import { waitsForStageMessage } from "../../../../../controller/reconcile/progress.ts";
+import { waitsForStageMessage } from "../../../../../controller/status/progress.ts";
 import { contentOf } from "../../../../../render/content.ts";
 import { runText } from "../../run-text.ts";
 import { startComparingHub } from "../diff/comparing-hub.ts";

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 
 import { conditionOf } from "../../../api/conditions.ts";
-import { statusOf } from "../../../controller/reconcile/component-status.ts";
-import type { Outcome } from "../../../controller/reconcile/outcome.ts";
+import { statusOf } from "../../../controller/status/component-status.ts";
+import type { Outcome } from "../../../controller/status/outcome.ts";
 import { serving } from "../../support/component.ts";
 
 const now = new Date("2026-02-03T04:05:06Z");

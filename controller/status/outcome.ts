@@ -4,14 +4,14 @@ import { codeOfRefusal, obstacleIn } from "../../access/kube/obstacle.ts";
 import type { ComponentStatus } from "../../api/component.ts";
 import { conditionOf } from "../../api/conditions.ts";
 import { FleetError } from "../../api/errors.ts";
-import type { Code } from "../../api/reasons.ts";
+import type { Condition } from "../../api/kubernetes.ts";
+import { contestedCondition, type Code, protectedCondition } from "../../api/reasons.ts";
 import type { ChangeSet, Progress } from "../apply/change-set.ts";
 import { askedMsOf, isOverloaded } from "../apply/refusals.ts";
 import type { Protection } from "../guard/protection.ts";
 import type { VisibleReadiness } from "../observe/visible-readiness.ts";
 import type { Doubt } from "./doubt.ts";
 import type { Removing } from "./progress.ts";
-import type { Told } from "./told.ts";
 
 /** The first steps of an attempt, and whether they succeeded. */
 export interface Steps {
@@ -40,7 +40,7 @@ type Progression =
   /** No attempt: the watches contradict a claim of the status; see doubt.ts. */
   | { readonly kind: "seen"; readonly doubt: Doubt }
   /** What a controller on the spoke tells of a pulled component; see controller/pull. */
-  | ({ readonly kind: "told" } & Told)
+  | ({ readonly kind: "told" } & ReportedStatus)
   | { readonly kind: "removing"; readonly steps: Steps; readonly remaining?: Removing }
   | {
       readonly kind: "applied";
@@ -174,4 +174,24 @@ function refused(error: ApiError, cluster: string): FleetError {
     ...options,
     ...(code === undefined ? {} : { code }),
   });
+}
+
+/** What a controller on the spoke tells of a component that was brought there by a work. */
+export interface ReportedStatus {
+  readonly conditions: readonly Omit<Condition, "lastTransitionTime">[];
+  /** The version that is installed; absent before it is known. */
+  readonly version?: string;
+  /** The content of a set that is applied; see set-content.ts. */
+  readonly content?: string;
+}
+
+/** The conditions without those that come and go, and that the spoke does not tell any more. */
+export function withoutUnreported(
+  conditions: readonly Condition[],
+  { conditions: told }: ReportedStatus,
+): readonly Condition[] {
+  const comeAndGo: readonly string[] = [contestedCondition, protectedCondition];
+  return conditions.filter(
+    ({ type }) => !comeAndGo.includes(type) || told.some((one) => one.type === type),
+  );
 }

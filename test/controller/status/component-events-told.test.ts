@@ -5,9 +5,9 @@ import type { ComponentStatus } from "../../../api/component.ts";
 import { FleetError } from "../../../api/errors.ts";
 import { processReasons, type Reason, reasons } from "../../../api/reasons.ts";
 import { initialProtection } from "../../../controller/guard/protection.ts";
-import { statusOf } from "../../../controller/reconcile/component-status.ts";
-import type { Outcome } from "../../../controller/reconcile/outcome.ts";
-import { transitionEvents } from "../../../controller/reconcile/transitions.ts";
+import { transitionEvents } from "../../../controller/status/component-events.ts";
+import { statusOf } from "../../../controller/status/component-status.ts";
+import type { Outcome } from "../../../controller/status/outcome.ts";
 import { serving } from "../../support/component.ts";
 import { everyProtection } from "../guard/every-protection.ts";
 

@@ -8,10 +8,10 @@ import {
   adoptedEvent,
   repairEvent,
   webhookUnblockedEvent,
-} from "../../../controller/reconcile/component-events.ts";
-import { statusOf } from "../../../controller/reconcile/component-status.ts";
-import type { Outcome } from "../../../controller/reconcile/outcome.ts";
-import { transitionEvents } from "../../../controller/reconcile/transitions.ts";
+  transitionEvents,
+} from "../../../controller/status/component-events.ts";
+import { statusOf } from "../../../controller/status/component-status.ts";
+import type { Outcome } from "../../../controller/status/outcome.ts";
 import { serving } from "../../support/component.ts";
 import { eventsAfter } from "../../support/events-after.ts";
 

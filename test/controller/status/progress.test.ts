@@ -4,12 +4,12 @@ import { resolve } from "node:path";
 import { expect, test } from "vitest";
 
 import type { Waiting } from "../../../controller/apply/change-set.ts";
-import { statusOf } from "../../../controller/reconcile/component-status.ts";
+import { statusOf } from "../../../controller/status/component-status.ts";
 import {
   progressMessage,
   removalMessage,
   workingReasons,
-} from "../../../controller/reconcile/progress.ts";
+} from "../../../controller/status/progress.ts";
 import { serving } from "../../support/component.ts";
 
 const webhook = { message: "Waiting for webhook a.b", count: 2 };

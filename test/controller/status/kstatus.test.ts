@@ -2,8 +2,8 @@ import { describe, expect, test } from "vitest";
 
 import { FleetError } from "../../../api/errors.ts";
 import { processReasons, type Reason, reasons } from "../../../api/reasons.ts";
-import { statusOf } from "../../../controller/reconcile/component-status.ts";
-import type { Outcome } from "../../../controller/reconcile/outcome.ts";
+import { statusOf } from "../../../controller/status/component-status.ts";
+import type { Outcome } from "../../../controller/status/outcome.ts";
 import { statesByReason } from "../../../sets/component-condition.ts";
 import { serving } from "../../support/component.ts";
 

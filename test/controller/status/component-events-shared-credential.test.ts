@@ -2,8 +2,8 @@ import { beforeEach, expect, test } from "vitest";
 
 import { Secret } from "../../../access/plugins/credential.ts";
 import { SharedTokens } from "../../../access/spokes/path-metrics.ts";
-import { takeSharedCredentialEvent } from "../../../controller/reconcile/component-events.ts";
 import { Installation } from "../../../controller/reconcile/installation.ts";
+import { takeSharedCredentialEvent } from "../../../controller/status/component-events.ts";
 import { serving } from "../../support/component.ts";
 
 const component = serving({ spec: { clusterProfileRef: { namespace: "fleet", name: "a" } } });

@@ -3,10 +3,10 @@ import { expect, test } from "vitest";
 import { ApiError } from "../../../access/kube/api-error.ts";
 import type { ComponentStatus } from "../../../api/component.ts";
 import { FleetError } from "../../../api/errors.ts";
-import { statusOf } from "../../../controller/reconcile/component-status.ts";
-import type { Outcome } from "../../../controller/reconcile/outcome.ts";
-import { showsRemovalFailure } from "../../../controller/reconcile/progress.ts";
 import { nextOf } from "../../../controller/reconcile/report.ts";
+import { statusOf } from "../../../controller/status/component-status.ts";
+import type { Outcome } from "../../../controller/status/outcome.ts";
+import { showsRemovalFailure } from "../../../controller/status/progress.ts";
 import { serving } from "../../support/component.ts";
 
 const now = new Date("2026-02-03T04:05:06Z");

@@ -3,9 +3,9 @@ import { expect, test } from "vitest";
 import { ApiError } from "../../../access/kube/api-error.ts";
 import { FleetError } from "../../../api/errors.ts";
 import type { Trouble } from "../../../controller/apply/change-set.ts";
-import { statusOf } from "../../../controller/reconcile/component-status.ts";
-import type { Outcome } from "../../../controller/reconcile/outcome.ts";
-import { transitionEvents } from "../../../controller/reconcile/transitions.ts";
+import { transitionEvents } from "../../../controller/status/component-events.ts";
+import { statusOf } from "../../../controller/status/component-status.ts";
+import type { Outcome } from "../../../controller/status/outcome.ts";
 import { serving } from "../../support/component.ts";
 import { eventsAfter } from "../../support/events-after.ts";
 

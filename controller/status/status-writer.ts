@@ -8,9 +8,9 @@ import { conditionOf } from "../../api/conditions.ts";
 import { canonicalJson } from "../../api/fields.ts";
 import { asComponent, newerOf, refOf } from "../component-identity.ts";
 import type { EventRecorder } from "../events.ts";
+import { type StatusChange, transitionEvents } from "./component-events.ts";
 import { statusOf } from "./component-status.ts";
 import type { Outcome } from "./outcome.ts";
-import { type StatusChange, transitionEvents } from "./transitions.ts";
 
 export interface StatusWriterOptions {
   readonly client: WriterDeps["hub"];

@@ -3,9 +3,9 @@ import { describe, expect, test } from "vitest";
 import type { ComponentStatus } from "../../../api/component.ts";
 import { FleetError } from "../../../api/errors.ts";
 import type { Condition } from "../../../api/kubernetes.ts";
-import { statusOf } from "../../../controller/reconcile/component-status.ts";
-import type { Outcome } from "../../../controller/reconcile/outcome.ts";
 import { nextOf } from "../../../controller/reconcile/report.ts";
+import { statusOf } from "../../../controller/status/component-status.ts";
+import type { Outcome } from "../../../controller/status/outcome.ts";
 import { serving } from "../../support/component.ts";
 
 const now = new Date("2026-02-03T04:05:06Z");

@@ -3,12 +3,7 @@ import { describe, expect, test } from "vitest";
 import { ApiError, type ApiErrorFacts, ConnectionError } from "../../../access/kube/api-error.ts";
 import type { ComponentStatus } from "../../../api/component.ts";
 import { FleetError } from "../../../api/errors.ts";
-import {
-  askedWaitMs,
-  fleetErrorOf,
-  isForNow,
-  asLoss,
-} from "../../../controller/reconcile/outcome.ts";
+import { askedWaitMs, fleetErrorOf, isForNow, asLoss } from "../../../controller/status/outcome.ts";
 
 function answer(status: number, reason = "", message = "secret"): ApiError {
   return new ApiError({ ...factsOf(status), reason, message });

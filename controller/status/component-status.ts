@@ -19,7 +19,7 @@ import { clusterNameOf } from "../component-identity.ts";
 import { protectionCondition } from "../guard/protection.ts";
 import { retractedStatus } from "./doubt.ts";
 import { withKstatus } from "./kstatus.ts";
-import { isForNow, isComplete, type Steps, type Outcome } from "./outcome.ts";
+import { isForNow, isComplete, type Steps, type Outcome, withoutUnreported } from "./outcome.ts";
 import {
   beginningOf,
   isUnderway,
@@ -30,7 +30,6 @@ import {
   waitingMessage,
   installRemarks,
 } from "./progress.ts";
-import { withoutUntold } from "./told.ts";
 
 /** Failures whose condition has upstream's reason `Error`. Upstream has no reason for the other ones. */
 const upstreamErrors: readonly Reason[] = ["ApplyFailed", "ManifestInvalid", "ReleaseNotFound"];
@@ -50,7 +49,7 @@ export function statusOf(component: Component, outcome: Outcome, now: Date): Com
     conditions = withCondition(conditions, entry, now);
   }
   if (outcome.kind === "applied") conditions = withConflict(conditions, outcome, now);
-  if (outcome.kind === "told") conditions = withoutUntold(conditions, outcome);
+  if (outcome.kind === "told") conditions = withoutUnreported(conditions, outcome);
   conditions = withProtection(conditions, outcome, now);
   conditions = withCondition(conditions, { type: "Ready", ...readyOf(conditions) }, now);
   conditions = withKstatus(component, conditions, { outcome, now });

@@ -2,8 +2,8 @@ import { beforeEach, expect, test } from "vitest";
 
 import type { Component } from "../../../api/component.ts";
 import { asComponent } from "../../../controller/component-identity.ts";
-import type { Outcome } from "../../../controller/reconcile/outcome.ts";
-import { StatusPace, StatusWriter } from "../../../controller/reconcile/status-writer.ts";
+import type { Outcome } from "../../../controller/status/outcome.ts";
+import { StatusPace, StatusWriter } from "../../../controller/status/status-writer.ts";
 import { serving } from "../../support/component.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import { MemoryHub } from "../../support/memory-hub.ts";
