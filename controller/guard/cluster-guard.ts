@@ -28,7 +28,7 @@ interface Establishment extends Disposable {
   readonly doubted: () => AbortSignal;
   /** The recheck that begins now answers the interruptions so far. One that comes during it may be a new start of the API server after its answer. */
   readonly beginRecheck: () => void;
-  /** What was proven. */
+  /** The proven protection. */
   readonly proven: Protection;
 }
 
@@ -37,10 +37,13 @@ type Work =
   | { readonly kind: "unused" | "idle" }
   | { readonly kind: "running"; readonly end: Follower };
 
-/** What the guard did with the policies before it installs them: it never read or wrote them, it did, or it also proved them. */
+/** The work on the policies before they are installed again: none, or they were read, or they were also proven. */
 type Before = "unread" | "read" | "proven";
 
-/** What the last recheck showed. `unanswered`: nothing, so that the next one follows soon. `lost`: the policies have to be installed and proven again. */
+/**
+ * The result of the last recheck. `unanswered`: no answer, so that the next recheck follows soon. `lost`: the policies have to be installed and
+ * proven again.
+ */
 type Recheck = "held" | "unanswered" | "lost";
 
 const configMaps = knownResource("v1", "ConfigMap");
@@ -170,7 +173,7 @@ export class ClusterGuard {
     const isOver = (): boolean => signal.aborted;
     let next = before;
     for (let failures = 1; !isOver(); failures += 1) {
-      // Without installations the policies stay in force, but nobody repairs them.
+      // Without installations the policies stay in force, but they are not repaired.
       if (this.#installations.size === 0) this.#stop("The guard protects nothing any more");
       if (isOver()) return;
       try {

@@ -51,14 +51,14 @@ type State =
     }
   /** Anchors may be created. */
   | { readonly kind: "open"; readonly secondOwner: boolean }
-  /** Nothing would protect an anchor. `failure`: why not. Undefined where the message of the protection says that. */
+  /** Nothing would protect an anchor. `failure`: the cause. Undefined where the message of the protection names the cause. */
   | {
       readonly kind: "closed";
       readonly failure: unknown;
       readonly secondOwner: boolean | undefined;
     };
 
-/** What a guard knows about the protection on its cluster, and the callers that wait for it. */
+/** The protection on one cluster as its guard knows it, and the callers that wait for it. */
 export class GuardState {
   readonly #signal: AbortSignal;
   readonly #onChange: () => void;
@@ -135,7 +135,7 @@ export class GuardState {
     this.#enter({ kind: "installing", isSent: true, secondOwner }, protection);
   }
 
-  /** Forgets everything except the decision about the second owner. Tells nobody. */
+  /** Forgets everything except the decision about the second owner. Does not call `onChange`. */
   reset(): void {
     const { secondOwner } = this.#state;
     this.#state = { kind: "installing", isSent: false, secondOwner };

@@ -14,7 +14,7 @@ import { initialProtection } from "../guard/protection.ts";
 import { isForNow, type Outcome } from "./outcome.ts";
 import { failedJobsMessage, waitingMessage } from "./progress.ts";
 
-/** A status before and after a write; the same object twice when there was nothing to write. */
+/** A status before and after a write. Both are one object when there was nothing to write. */
 export interface StatusChange {
   readonly before: ComponentStatus | undefined;
   readonly after: ComponentStatus | undefined;
@@ -46,7 +46,7 @@ export function transitionEvents(
   ];
 }
 
-/** Somebody scaled workloads to zero, or up again. */
+/** Another writer scaled workloads to zero, or up again. */
 function scaleEvents(change: StatusChange): readonly NewEvent[] {
   const [was, is] = conditionsIn(change, "DeploymentsAvailable");
   if (is?.status !== "True") return [];
@@ -80,12 +80,12 @@ function workEvents(change: StatusChange, outcome: Outcome): readonly NewEvent[]
   return [{ type: "Normal", reason, message: message.split(": ", 1)[0] ?? message }];
 }
 
-/** Whether the outcome is what the cluster showed, and not what an attempt of this controller did. */
+/** Whether the outcome was read from the cluster, and is not the result of an attempt of this controller. */
 function isOfOthers({ kind }: Outcome): boolean {
   return kind === "seen" || kind === "told";
 }
 
-/** Work that waits for a busy cluster. One Event, and none when the beginning of the same work had one. */
+/** Work that waits for a busy cluster. One Event, and none when the beginning of this work had one. */
 function pauseEvents({ before, after }: StatusChange): readonly NewEvent[] {
   const is = conditionIn(after, "InstallSucceeded");
   if (is === undefined || wasUnderway(before, is)) return [];
@@ -94,8 +94,8 @@ function pauseEvents({ before, after }: StatusChange): readonly NewEvent[] {
 }
 
 /**
- * The Events of an apply after which the component is not ready yet: the apply ended before its beginning had an Event, a complete installation waits for its cluster, or a failure
- * to apply objects is over. While an installation was never complete, only its condition says what it waits for.
+ * The Events of an apply after which the component is not ready yet: the apply ended before its beginning had an Event, a complete installation waits
+ * for its cluster, or a failure to apply objects is over. While an installation was never complete, only its condition names the obstacle.
  */
 function applyEvents(
   change: StatusChange,
@@ -119,7 +119,7 @@ function isNewWork({ before, after }: StatusChange, version: string): boolean {
   return was === "Unknown" || (before?.version !== version && isReady(before));
 }
 
-/** Whether the same work was running before. After a failed attempt at a removal, only the second condition still says so. */
+/** Whether this work was running before. After a failed attempt at a removal, only the second condition shows it. */
 function wasUnderway(before: ComponentStatus | undefined, { reason }: Condition): boolean {
   const was = conditionIn(before, "InstallSucceeded");
   if (was?.status === "Unknown" && was.reason === reason) return true;
@@ -217,7 +217,7 @@ function isNewlyUnavailable(change: StatusChange, outcome: Outcome): boolean {
   if (is === undefined || isUpOrRolling(is)) return false;
   const wasAvailable = was === undefined || isUpOrRolling(was);
   if (isOfOthers(outcome)) {
-    // What is seen in the middle of our own change is its rollout.
+    // During our own change, an unavailable workload is part of the rollout.
     return wasAvailable && !isInstalling(conditionIn(change.after, "InstallSucceeded"));
   }
   if (outcome.kind !== "applied") return false;
@@ -331,15 +331,15 @@ export function takenOverEvent(count: number, cluster: string): NewEvent {
   return { type: "Normal", reason: "TakenOver", message };
 }
 
-/** Tells which spokes get the same token; implemented by PathMetrics. */
+/** Finds the spokes that get one token; implemented by PathMetrics. */
 export interface TokenSharers {
   /** `namespace/name` of the ClusterProfiles that have the token of this one, and another server. */
   sharers(spoke: string): readonly string[];
 }
 
 /**
- * The Event about a cluster that shares its credential with others; undefined when the last Event said the same. It does not name the other clusters, because readers of the
- * component may not be allowed to know them; the log names them. Security: T-21.
+ * The Event about a cluster that shares its credential with others. Undefined when the last Event named these clusters, too. It does not name the
+ * other clusters, because readers of the component may not be allowed to know them; the log names them. Security: T-21.
  */
 export function takeSharedCredentialEvent(
   component: Component,

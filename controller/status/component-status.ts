@@ -212,7 +212,7 @@ function availabilityCondition(
   const type = "DeploymentsAvailable";
   const { available, message, unseen, stuck, isRollingOut, scaledToZero: scaled = [] } = readiness;
   if (!available) {
-    // A StatefulSet does not tell that its first rollout goes on.
+    // The status of a StatefulSet does not show that its first rollout goes on.
     const isInstalling = conditionOf(current, "InstallSucceeded")?.status === "Unknown";
     const isInTime = isRollingOut === true || (isInstalling && stuck?.length === 0);
     return { type, status: "False", reason: isInTime ? rollingOut : "NotReady", message };
@@ -307,7 +307,7 @@ function trueCondition(type: ConditionType): Entry {
   return { type, status: "True" };
 }
 
-/** The content of a set, once everything of it is applied. One that somebody has edited counts from the first attempt. */
+/** The content of a set, once all its objects are applied. A content that a user edited counts from the first attempt. */
 function contentFields(
   { annotations = {} }: ComponentStatus,
   outcome: Outcome,

@@ -15,7 +15,7 @@ export interface Doubt {
   readonly message: string;
 }
 
-/** What the watches show of an installation, and what this process remembers of it. Needs no request. */
+/** The state of an installation in the watches and in the memory of this process. Needs no request. */
 export interface WatchedState {
   readonly observation: Pick<
     Observation,
@@ -56,7 +56,7 @@ export function doubtOf({ observation, memory }: WatchedState): Doubt | undefine
   return { status: "False", reason: "NotReady", message: text };
 }
 
-/** The status without the claim that all workloads are available; the same object when it has no such claim. */
+/** The status without the claim that all workloads are available. The object itself when it has no such claim. */
 export function retractedStatus(status: ComponentStatus, doubt: Doubt, now: Date): ComponentStatus {
   const { conditions = [] } = status;
   const claim = conditionOf(conditions, type);

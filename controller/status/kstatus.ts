@@ -9,8 +9,9 @@ import { isForNow, type Outcome } from "./outcome.ts";
 type Why = Pick<Condition, "reason" | "message">;
 
 /**
- * The conditions with those by which kstatus, and so Flux, Helm and kpt, tell a failure from work in progress. At most one of `Stalled` and `Reconciling` is there, and it is True: `Stalled`
- * when an attempt at the current spec failed and will fail again, `Reconciling` while the component is not Ready for another reason.
+ * The conditions with those that kstatus reads, and so Flux, Helm and kpt: failure, and work in progress. At most one of `Stalled` and `Reconciling`
+ * exists, and it is True. `Stalled`: an attempt at the current spec failed and will fail again. `Reconciling`: the component is not Ready for another
+ * reason.
  */
 export function withKstatus(
   component: Pick<Component, "metadata">,
@@ -33,7 +34,7 @@ function isProgress(type: string): boolean {
   return progressConditions.some((one) => one === type);
 }
 
-/** Why an attempt fails again with the same spec. Conditions of an earlier spec may still be there, so only the outcome counts. */
+/** Why further attempts at this spec will fail. Conditions of an earlier spec may still exist, so only the outcome counts. */
 function stalledBy(outcome: Outcome): Why | undefined {
   if (outcome.kind === "failed") return failureOf([outcome.error, outcome.steps.obstacle]);
   if (outcome.kind === "applied") return lastingFailureOf([availabilityOf(outcome.readiness)]);

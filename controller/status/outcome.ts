@@ -39,7 +39,7 @@ type Progression =
     }
   /** No attempt: the watches contradict a claim of the status; see doubt.ts. */
   | { readonly kind: "seen"; readonly doubt: Doubt }
-  /** What a controller on the spoke tells of a pulled component; see controller/pull. */
+  /** The report of the controller on the spoke about a pulled component; see controller/pull. */
   | ({ readonly kind: "told" } & ReportedStatus)
   | { readonly kind: "removing"; readonly steps: Steps; readonly remaining?: Removing }
   | {
@@ -54,11 +54,11 @@ type Progression =
       readonly failedJobs?: readonly string[];
       /** The content of a set that is applied; see set-content.ts. */
       readonly content?: string;
-      /** The installation keeps what it has until its set stamps it, in this stage. */
+      /** The installation keeps its objects until its set stamps it, in this stage. */
       readonly waitsForStage?: string;
       /** Entries of `spec.config` that change nothing; see Rendered. */
       readonly unusedConfig?: readonly string[];
-      /** For some Jobs it is not known whether they failed. Only another attempt can tell. */
+      /** For some Jobs it is not known whether they failed. Only another attempt can find out. */
       readonly hasUnsureJobs?: boolean;
       /** Milliseconds until it is known whether the conflicts of the status are over; default 0. */
       readonly unsureMs?: number;
@@ -117,7 +117,7 @@ export interface ConnectionHistory {
   readonly status: ComponentStatus | undefined;
 }
 
-/** The same failure, but with `SpokeUnreachable` for a cluster that was reached before, unless its ClusterProfile describes another connection now. */
+/** The failure with the reason `SpokeUnreachable`, for a cluster that was reached before, unless its ClusterProfile describes another connection now. */
 export function asLoss(error: FleetError, history: ConnectionHistory): FleetError {
   const { reason, code, message, cause } = error;
   if (reason !== "RemoteClientCreationFailed" || code !== "Unreachable") return error;
@@ -176,7 +176,7 @@ function refused(error: ApiError, cluster: string): FleetError {
   });
 }
 
-/** What a controller on the spoke tells of a component that was brought there by a work. */
+/** The report of the controller on the spoke about a component that a ManifestWork brought there. */
 export interface ReportedStatus {
   readonly conditions: readonly Omit<Condition, "lastTransitionTime">[];
   /** The version that is installed; absent before it is known. */
@@ -185,7 +185,7 @@ export interface ReportedStatus {
   readonly content?: string;
 }
 
-/** The conditions without those that come and go, and that the spoke does not tell any more. */
+/** The conditions without the optional ones that the spoke does not report any more. */
 export function withoutUnreported(
   conditions: readonly Condition[],
   { conditions: told }: ReportedStatus,

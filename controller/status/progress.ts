@@ -31,7 +31,7 @@ export function progressMessage({ done, total, waiting, failed }: Progress): str
   ].join(", ");
 }
 
-/** What an apply waits for, with the name of an object; undefined when it waits for Deployments only. */
+/** The obstacle of an apply, with the name of an object. Undefined when the apply waits for Deployments only. */
 export function waitingMessage({
   parked,
   lingering = [],
@@ -108,7 +108,7 @@ function waitingText({ message, count }: Waiting): string {
 
 const maxScaledNamed = 10;
 
-/** `Scaled to zero: activator, autoscaler`: the workloads that somebody scaled to zero. */
+/** `Scaled to zero: activator, autoscaler`: the workloads that another writer scaled to zero. */
 export function scaledMessage(names: readonly string[]): string {
   return `Scaled to zero: ${nameFirst(names, maxScaledNamed)}`;
 }
@@ -123,12 +123,12 @@ export function failedJobsMessage(failed: readonly string[] = []): string | unde
   return more > 0 ? `${named} (and ${more} more)` : named;
 }
 
-/** What is said of an installation that keeps what it has until its set stamps it. */
+/** The message for an installation that keeps its objects until its set stamps it. */
 export function waitsForStageMessage(stage: string): string {
   return `keeps what is installed, because the release files or their rendering have changed; waits for stage ${stage} of its set`;
 }
 
-/** What the condition of an install says beside its progress: Jobs that failed, and entries of `spec.config` that change nothing. */
+/** The additions to the condition of an install: Jobs that failed, and entries of `spec.config` without effect. */
 export function installRemarks({
   failedJobs,
   unusedConfig = [],

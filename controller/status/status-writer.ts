@@ -29,12 +29,13 @@ export interface WrittenStatus extends StatusChange {
 
 const maxAttempts = 5;
 const minIntervalMs = 1_000;
-// What takes minutes, because the hub is busy with a thousand others, must not keep the hub busy with numbers.
+// A hub that is busy with a thousand attempts must not be kept busy by their progress.
 const longestIntervalMs = 16_000;
 
 /**
- * Writes the status of one component during one attempt: progress at most once a second unless a condition becomes True or False, and half as often each time in which only
- * messages change; the outcome at the end; and nothing that changes nothing. `postponedMs` says how long the write at the end has to wait. After a conflict, writes the newest object. A component that is gone gets no status.
+ * Writes the status of one component during one attempt, and nothing that changes nothing. Writes progress at most once a second, unless a condition
+ * becomes True or False, and half as often each time in which only messages change. Writes the outcome at the end. `postponedMs`: how long the write
+ * at the end has to wait. After a conflict, writes the newest object. A component that is gone gets no status.
  */
 export class StatusWriter {
   readonly #options: StatusWriterOptions;
