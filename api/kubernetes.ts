@@ -108,11 +108,6 @@ export function isJob({ apiVersion, kind }: Pick<ObjectKey, "apiVersion" | "kind
   return kind === "Job" && groupOf(apiVersion) === "batch";
 }
 
-/** A key of an object as text, for maps and sets. It is equal for all API versions of a group. */
-export function identityOf(key: ObjectKey): string {
-  return [groupOf(key.apiVersion), key.kind, key.namespace ?? "", key.name].join("|");
-}
-
 /** The object without its managedFields, which are often the largest part. */
 export function withoutManagedFields(object: KubeObject): KubeObject {
   const { managedFields: _, ...metadata } = object.metadata;

@@ -6,7 +6,7 @@ import {
   pushedBeforeAnnotation,
 } from "../api/delivery.ts";
 import { canonicalJson } from "../api/fields.ts";
-import { identityOf } from "../api/kubernetes.ts";
+import { objectId } from "../api/keys.ts";
 import {
   recordedNamespace,
   spokeNamespaceAnnotation,
@@ -98,8 +98,8 @@ export function keysWaitingFor(
     return ids.length === 0 ? [] : [{ key, ids }];
   });
   if (waiting.length === 0) return [];
-  const had = before === "all" ? undefined : new Set(before.entries.map(identityOf));
-  const has = new Set(after.entries.map(identityOf));
+  const had = before === "all" ? undefined : new Set(before.entries.map(objectId));
+  const has = new Set(after.entries.map(objectId));
   const isGivenUp = (id: string): boolean => had?.has(id) !== false && !has.has(id);
   return waiting.filter(({ ids }) => ids.some(isGivenUp)).map(({ key }) => key);
 }

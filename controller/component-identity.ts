@@ -1,7 +1,6 @@
 import type { ObjectRef } from "../access/kube/kube-client.ts";
 import {
   type ClusterProfileRef,
-  componentKeyOf,
   type Component,
   operatorApiVersion,
   componentKinds,
@@ -9,12 +8,6 @@ import {
 import { describe, type KubeObject } from "../api/kubernetes.ts";
 import { knownResource } from "../api/resources.ts";
 import { isOlder } from "../installation/observed-object.ts";
-
-/** A component as the queue and the log name it: `KnativeServing namespace/name`. */
-export function keyTextOf(component: Component): string {
-  const { kind, namespace, name } = componentKeyOf(component);
-  return `${kind} ${namespace}/${name}`;
-}
 
 /** The cluster that a component is for, at the beginning of a message. */
 export function clusterNameOf({ spec }: Component): string {
@@ -48,13 +41,7 @@ export function newerOf<T extends KubeObject>(a: T | undefined, b: T): T {
   return isOlder(b.metadata, a.metadata) ? a : b;
 }
 
-/** The cluster that a component is for, as a text; the empty string is the hub. Also the queue's lane. */
-export function targetIdOf({ spec }: Component): string {
-  const ref = spec?.clusterProfileRef;
-  return ref === undefined ? "" : `${ref.namespace}/${ref.name}`;
-}
-
-/** The ClusterProfile of a target, as `targetIdOf` names it; undefined for the hub. */
+/** The ClusterProfile of a target, as `targetId` names it; undefined for the hub. */
 export function profileOfTarget(target: string): ClusterProfileRef | undefined {
   const [namespace = "", name = ""] = target.split("/");
   return target === "" ? undefined : { namespace, name };

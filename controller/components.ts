@@ -4,8 +4,9 @@ import type { Clock } from "../access/time/clock.ts";
 import { type Component, componentKinds, operatorApiVersion } from "../api/component.ts";
 import { isRecord } from "../api/fields.ts";
 import { setFieldManager, setLabels } from "../api/fleet-set.ts";
+import { componentId, targetId } from "../api/keys.ts";
 import { type KubeObject, withoutManagedFields } from "../api/kubernetes.ts";
-import { keyTextOf, asComponent, targetIdOf } from "./component-identity.ts";
+import { asComponent } from "./component-identity.ts";
 import { type Log, logWatchBug } from "./log.ts";
 
 export interface ComponentsOptions {
@@ -24,7 +25,7 @@ export interface ComponentsOptions {
 export class Components implements Disposable {
   readonly #reflectors: readonly Reflector[];
   readonly #components = new Map<string, Component>();
-  /** By `targetIdOf`, and then by `keyTextOf`. No entry is empty. */
+  /** By `targetId`, and then by `componentId`. No entry is empty. */
   readonly #byTarget = new Map<string, Map<string, Component>>();
 
   constructor(options: ComponentsOptions, signal: AbortSignal) {
@@ -63,12 +64,12 @@ export class Components implements Disposable {
     return this.#reflectors.every((reflector) => reflector.isSynced);
   }
 
-  /** By `keyTextOf`. */
+  /** By `componentId`. */
   get(key: string): Component | undefined {
     return this.#components.get(key);
   }
 
-  /** All of them, by `keyTextOf`. */
+  /** All of them, by `componentId`. */
   get byKey(): ReadonlyMap<string, Component> {
     return this.#components;
   }
@@ -77,17 +78,17 @@ export class Components implements Disposable {
     return this.#components.values();
   }
 
-  /** The components for one cluster, by `targetIdOf`. */
+  /** The components for one cluster, by `targetId`. */
   of(target: string): Iterable<Component> {
     return this.#byTarget.get(target)?.values() ?? [];
   }
 
-  /** Whether a cluster, by `targetIdOf`, has components. */
+  /** Whether a cluster, by `targetId`, has components. */
   isUsed(target: string): boolean {
     return this.#byTarget.has(target);
   }
 
-  /** The clusters that have components, each as `targetIdOf`. */
+  /** The clusters that have components, each as `targetId`. */
   targets(): Iterable<string> {
     return this.#byTarget.keys();
   }
@@ -99,10 +100,10 @@ export class Components implements Disposable {
   #changed(object: KubeObject, options: ComponentsOptions): void {
     const component = asComponent(object);
     if (component === undefined) return;
-    const key = keyTextOf(component);
-    const target = targetIdOf(component);
+    const key = componentId(component);
+    const target = targetId(component);
     const stored = this.#components.get(key);
-    const isSame = stored?.metadata.uid === component.metadata.uid && targetIdOf(stored) === target;
+    const isSame = stored?.metadata.uid === component.metadata.uid && targetId(stored) === target;
     if (stored !== undefined && !isSame) this.#deleted(stored, options);
     this.#components.set(key, component);
     const ofTarget = this.#byTarget.get(target) ?? new Map<string, Component>();
@@ -113,11 +114,11 @@ export class Components implements Disposable {
   #deleted(object: KubeObject, options: ComponentsOptions): void {
     const component = asComponent(object);
     if (component === undefined) return;
-    const key = keyTextOf(component);
+    const key = componentId(component);
     // The stored one: the watch of a deletion may show another state.
     const stored = this.#components.get(key) ?? component;
     this.#components.delete(key);
-    const target = targetIdOf(stored);
+    const target = targetId(stored);
     const ofTarget = this.#byTarget.get(target);
     ofTarget?.delete(key);
     if (ofTarget?.size === 0) this.#byTarget.delete(target);

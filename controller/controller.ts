@@ -1,8 +1,9 @@
 import { Follower } from "../access/time/deadline.ts";
 import type { Component } from "../api/component.ts";
+import { targetId } from "../api/keys.ts";
 import { Preparations } from "../installation/desired.ts";
 import { namesChangeable } from "../render/release/user-manifests.ts";
-import { hasFinalizer, profileOfTarget, targetIdOf } from "./component-identity.ts";
+import { hasFinalizer, profileOfTarget } from "./component-identity.ts";
 import { Components } from "./components.ts";
 import type { ControllerDeps, ControllerSettings } from "./controller-deps.ts";
 import { Dispatcher, type WorkOptions } from "./dispatcher.ts";
@@ -252,7 +253,7 @@ class FleetController implements Controller {
   /** Closes the connection to a spoke after its last component. */
   #releaseUnused(component: Component): void {
     const ref = component.spec?.clusterProfileRef;
-    if (ref === undefined || this.#components.isUsed(targetIdOf(component))) return;
+    if (ref === undefined || this.#components.isUsed(targetId(component))) return;
     this.#deps.spokes.release(ref);
     void this.#parts?.releaseCluster(ref);
   }

@@ -4,7 +4,7 @@ import type { Listing } from "../access/kube/reflector.ts";
 import type { ReferencePolicy } from "../access/providers/reference-policy.ts";
 import type { References } from "../access/providers/references.ts";
 import type { ClusterProfileRef, Component } from "../api/component.ts";
-import { identityOf } from "../api/kubernetes.ts";
+import { componentId, objectId, targetId } from "../api/keys.ts";
 import { shardOf } from "../api/shards.ts";
 import {
   hasOtherStatus,
@@ -14,7 +14,7 @@ import {
   isUndone,
   keysWaitingFor,
 } from "./component-changes.ts";
-import { targetIdOf, newerOf, keyTextOf } from "./component-identity.ts";
+import { newerOf } from "./component-identity.ts";
 import type { Components } from "./components.ts";
 import { deliver } from "./deliver.ts";
 import { Installations } from "./installations.ts";
@@ -141,7 +141,7 @@ export class Dispatcher implements AsyncDisposable {
   /** Requeues the components of a kind whose last write was undone, as a list of them shows after an older state of the hub was restored. */
   componentsListed(kind: string, listing: Listing): void {
     for (const component of this.#options.components.all()) {
-      const installation = this.#installations.get(keyTextOf(component));
+      const installation = this.#installations.get(componentId(component));
       if (component.kind !== kind || installation === undefined) continue;
       if (!listing.wentBack && !isUndone(installation.latest, component, listing)) continue;
       installation.undo();
@@ -154,7 +154,7 @@ export class Dispatcher implements AsyncDisposable {
     // After a deletion without uninstall the component is still registered, and its policies would stay when the last other component is removed.
     this.#work?.deps.guards.stopProtecting(component);
     // A refused duplicate may use the cluster now.
-    for (const other of this.#options.components.of(targetIdOf(component))) {
+    for (const other of this.#options.components.of(targetId(component))) {
       if (other.kind === component.kind) this.#add(other);
     }
     this.#addWaiting(component, { before: "all", after: { entries: [] } });
@@ -166,7 +166,7 @@ export class Dispatcher implements AsyncDisposable {
     const isLost = this.#work?.deps.spokes.state(ref)?.kind === "lost";
     for (const component of this.#options.components.of(target)) {
       // The attempt may wait for the first lists of its watches.
-      if (isLost) this.#installations.get(keyTextOf(component))?.interrupt();
+      if (isLost) this.#installations.get(componentId(component))?.interrupt();
       this.#add(component);
     }
   }
@@ -176,7 +176,7 @@ export class Dispatcher implements AsyncDisposable {
     for (const component of this.#options.components.all()) {
       const refusal = refusalOf(component, { references });
       if (refusal === refusalOf(component, { references: { policy: before } })) continue;
-      if (refusal !== undefined) this.#installations.get(keyTextOf(component))?.interrupt();
+      if (refusal !== undefined) this.#installations.get(componentId(component))?.interrupt();
       this.#add(component);
     }
   }
@@ -196,15 +196,15 @@ export class Dispatcher implements AsyncDisposable {
 
   /** Requeues after a short delay, so that simultaneous changes share an attempt, also while the component backs off. */
   #targetChanged(component: Component, change: ObservedChange): void {
-    const key = keyTextOf(component);
+    const key = componentId(component);
     const installation = this.#installations.get(key);
     if (installation?.uid !== component.metadata.uid) return;
     if (change.kind === "object")
-      installation.pendingChanges.noteObjectChange(identityOf(change.key));
+      installation.pendingChanges.noteObjectChange(objectId(change.key));
     const now = this.#options.clock.now();
     const restMs = installation.repairPace.take(now, 0);
     const delayMs = Math.max(restMs, changeDelayMs(change, installation, now));
-    this.#queue.hasten(key, targetIdOf(component), delayMs);
+    this.#queue.hasten(key, targetId(component), delayMs);
     this.#between.retractLater(key, installation, change);
   }
 
@@ -221,11 +221,11 @@ export class Dispatcher implements AsyncDisposable {
   }
 
   #add(component: Component): void {
-    if (this.serves(component)) this.#queue.add(keyTextOf(component), targetIdOf(component));
+    if (this.serves(component)) this.#queue.add(componentId(component), targetId(component));
   }
 
   #forget(component: Component): void {
-    this.#queue.forget(keyTextOf(component));
+    this.#queue.forget(componentId(component));
     this.#installations.forget(component);
   }
 
@@ -236,7 +236,7 @@ export class Dispatcher implements AsyncDisposable {
   }
 
   #shardOf(component: Component): number {
-    return shardOf(targetIdOf(component), this.#shards);
+    return shardOf(targetId(component), this.#shards);
   }
 
   /** Dependencies of work for a component; undefined when this process may not work for it now. */
@@ -276,7 +276,7 @@ export class Dispatcher implements AsyncDisposable {
       if (current && hasOtherStatus(current, installation.latest)) this.#add(current);
       const { auditAt } = installation;
       if (auditAt !== undefined && component.metadata.deletionTimestamp === undefined) {
-        this.#queue.addAfter(key, targetIdOf(component), timerMs(auditAt, clock.now()));
+        this.#queue.addAfter(key, targetId(component), timerMs(auditAt, clock.now()));
       }
       // An attempt that comes by time repairs, too.
       return notBefore(next, installation.repairPace.take(clock.now(), 0));

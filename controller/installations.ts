@@ -1,9 +1,9 @@
 import type { Component } from "../api/component.ts";
-import { keyTextOf, targetIdOf } from "./component-identity.ts";
+import { componentId, targetId } from "../api/keys.ts";
 import type { Log } from "./log.ts";
 import { Installation } from "./reconcile/installation.ts";
 
-/** What this process remembers of each component that it serves, by `keyTextOf`. */
+/** What this process remembers of each component that it serves, by `componentId`. */
 export class Installations implements AsyncDisposable {
   readonly #log: Pick<Log, "warn">;
   readonly #byKey = new Map<string, Installation>();
@@ -16,7 +16,7 @@ export class Installations implements AsyncDisposable {
 
   /** The installation of a component. A component that was deleted and created again gets a new one. */
   of(component: Component): Installation {
-    const key = keyTextOf(component);
+    const key = componentId(component);
     const current = this.#byKey.get(key);
     if (current?.uid === component.metadata.uid) return current;
     if (current !== undefined) this.#close(current, component);
@@ -35,14 +35,14 @@ export class Installations implements AsyncDisposable {
 
   /** Ends the work for a component that is gone, or that another process serves. */
   forget(component: Component): void {
-    const key = keyTextOf(component);
+    const key = componentId(component);
     const installation = this.#byKey.get(key);
     if (installation?.uid !== component.metadata.uid) return;
     this.#byKey.delete(key);
     this.#close(installation, component);
   }
 
-  /** Resolves when nothing is written any more for what was forgotten, on the targets that are chosen by `targetIdOf`. */
+  /** Resolves when nothing is written any more for what was forgotten, on the targets that are chosen by `targetId`. */
   async closed(isChosen: (target: string) => boolean): Promise<void> {
     const chosen = [...this.#closing].filter(([, target]) => isChosen(target));
     await Promise.all(chosen.map(([closing]) => closing));
@@ -62,6 +62,6 @@ export class Installations implements AsyncDisposable {
         this.#log.warn({ uid, err }, "Could not close the watches of a target");
       })
       .finally(() => this.#closing.delete(closing));
-    this.#closing.set(closing, targetIdOf(component));
+    this.#closing.set(closing, targetId(component));
   }
 }

@@ -1,6 +1,6 @@
 import type { Log as Lines } from "../access/log.ts";
 import type { Component } from "../api/component.ts";
-import { targetIdOf, keyTextOf } from "./component-identity.ts";
+import { componentId, targetId } from "../api/keys.ts";
 
 /** The part of a pino logger that the controller uses. */
 export interface Log extends Lines {
@@ -30,9 +30,9 @@ export interface LogFields extends LastingLogFields {
 
 /** The log fields of work that outlasts an attempt. */
 export function lastingLogFieldsOf(component: Component): LastingLogFields {
-  const spoke = targetIdOf(component);
+  const spoke = targetId(component);
   const { uid } = component.metadata;
-  return { component: keyTextOf(component), uid, ...(spoke === "" ? {} : { spoke }) };
+  return { component: componentId(component), uid, ...(spoke === "" ? {} : { spoke }) };
 }
 
 /** The log fields of an attempt. */

@@ -1,4 +1,3 @@
-import { reflectorKey } from "../access/kube/kept-objects.ts";
 import type { KubeClient } from "../access/kube/kube-client.ts";
 import type { References } from "../access/providers/references.ts";
 import type { Spokes } from "../access/spokes/spokes.ts";
@@ -6,6 +5,7 @@ import { type Clock, delay } from "../access/time/clock.ts";
 import { abortable } from "../access/time/deadline.ts";
 import { Deadline } from "../access/time/deadline.ts";
 import type { ClusterProfileRef, Component } from "../api/component.ts";
+import { nameId } from "../api/keys.ts";
 import { type Part, shardOf } from "../api/shards.ts";
 import type { Releases } from "../render/release/releases.ts";
 import type { Components } from "./components.ts";
@@ -179,7 +179,7 @@ export class ServedParts implements PartWork, AsyncDisposable {
   }
 
   #shardOf(profile: ClusterProfileRef | undefined): number {
-    const target = profile === undefined ? "" : reflectorKey(profile);
+    const target = profile === undefined ? "" : nameId(profile);
     return shardOf(target, this.#options.shards);
   }
 

@@ -1,23 +1,18 @@
-import {
-  identityOf,
-  keyOf,
-  type Manifest,
-  type ObjectKey,
-  type OwnerReference,
-} from "../api/kubernetes.ts";
+import { objectId, versionedKindId } from "../api/keys.ts";
+import { keyOf, type Manifest, type ObjectKey, type OwnerReference } from "../api/kubernetes.ts";
 import { resourceFinder, type ResourceType } from "../api/resources.ts";
 import { hashOf } from "../render/fields.ts";
 import { withOwners } from "../render/namespace.ts";
 import type { Rendered } from "../render/release/releases.ts";
 import { componentUidLabel, definitionLabel, guardLabels } from "./anchor.ts";
 import type { InventoryEntry } from "./inventory.ts";
-import { foreignKindFinder, kindKeyOf } from "./kinds.ts";
+import { foreignKindFinder } from "./kinds.ts";
 import { stripManifests } from "./strip-manifests.ts";
 
 /** An object of the desired set. It is equal for all clusters with this set. */
 export interface DesiredObject {
   readonly key: ObjectKey;
-  /** `identityOf(key)`. */
+  /** `objectId(key)`. */
   readonly id: string;
   readonly resource: ResourceType;
   /** Without the parts that differ from cluster to cluster; see `bodyOf`. */
@@ -62,7 +57,7 @@ export function prepare({ version, manifests }: Pick<Rendered, "version" | "mani
 }
 
 /**
- * The set with the objects of guessed kinds where the cluster serves them. `served`: by `kindKeyOf`. Objects of cluster-scoped kinds then have no
+ * The set with the objects of guessed kinds where the cluster serves them. `served`: by `versionedKindId`. Objects of cluster-scoped kinds then have no
  * namespace and no owner. The set itself when nothing changes.
  */
 export function withServedKinds(
@@ -71,19 +66,19 @@ export function withServedKinds(
 ): Desired {
   const kinds = new Map(
     desired.guessed.flatMap((key) => {
-      const resource = served.get(kindKeyOf(key));
-      return resource === undefined ? [] : [[kindKeyOf(key), resource] as const];
+      const resource = served.get(versionedKindId(key));
+      return resource === undefined ? [] : [[versionedKindId(key), resource] as const];
     }),
   );
   if (kinds.size === 0) return desired;
   const objects = desired.objects.map((object) => {
-    const resource = kinds.get(kindKeyOf(object.key));
+    const resource = kinds.get(versionedKindId(object.key));
     return resource === undefined
       ? object
       : desiredObject(fitNamespace(object.manifest, resource), resource);
   });
   const resourceOf: Desired["resourceOf"] = (kind) =>
-    kinds.get(kindKeyOf(kind)) ?? desired.resourceOf(kind);
+    kinds.get(versionedKindId(kind)) ?? desired.resourceOf(kind);
   return { ...desired, objects, resourceOf };
 }
 
@@ -91,12 +86,12 @@ function desiredObject(manifest: Manifest, resource: ResourceType): DesiredObjec
   const key = keyOf(manifest);
   const format = outlives(manifest) ? definitionFormat : bodyFormat;
   const hash = hashOf({ bodyFormat: format, manifest }).slice(0, hashLength);
-  return { key, id: identityOf(key), resource, manifest, hash };
+  return { key, id: objectId(key), resource, manifest, hash };
 }
 
 function firstsOf(objects: readonly DesiredObject[]): readonly ObjectKey[] {
   const keys = objects.map(({ key }) => key).toReversed();
-  return [...new Map(keys.map((key) => [kindKeyOf(key), key])).values()];
+  return [...new Map(keys.map((key) => [versionedKindId(key), key])).values()];
 }
 
 function fitNamespace(manifest: Manifest, { namespaced }: ResourceType): Manifest {

@@ -1,5 +1,6 @@
 import { isRecord } from "../api/fields.ts";
-import { groupOf, identityOf, type ObjectKey } from "../api/kubernetes.ts";
+import { objectId } from "../api/keys.ts";
+import { groupOf, type ObjectKey } from "../api/kubernetes.ts";
 import type { DesiredObject } from "./desired.ts";
 
 /** An object with its place in the order of an apply. */
@@ -71,7 +72,7 @@ function boundBy({ key, manifest }: DesiredObject): string | undefined {
   const { apiVersion, namespace } = key;
   const role = { apiVersion, kind: String(ref["kind"]), name: String(ref["name"]) };
   const isLocal = role.kind === "Role" && namespace !== undefined;
-  return identityOf(isLocal ? { ...role, namespace } : role);
+  return objectId(isLocal ? { ...role, namespace } : role);
 }
 
 /** Group and kind of an object, over all its versions. */

@@ -1,5 +1,6 @@
 import { byText, isRecord, jsonOf } from "../api/fields.ts";
-import { identityOf, type ObjectKey, isJob } from "../api/kubernetes.ts";
+import { objectId } from "../api/keys.ts";
+import { type ObjectKey, isJob } from "../api/kubernetes.ts";
 import { hashOf } from "../render/fields.ts";
 
 /** One object of an installation, in the state of the last write. */
@@ -34,7 +35,7 @@ const digestLength = 22;
  */
 export function encodeInventory({ version, complete, adopting, entries }: Inventory): string {
   const objects: Record<string, Record<string, Record<string, readonly string[]>>> = {};
-  for (const entry of entries.toSorted(byText(identityOf))) {
+  for (const entry of entries.toSorted(byText(objectId))) {
     const { apiVersion, kind, namespace = "", name, hash, fingerprint } = entry;
     const names = ((objects[`${apiVersion}/${kind}`] ??= {})[namespace] ??= {});
     names[name] = fingerprint === undefined ? [hash] : [hash, fingerprint];
@@ -73,8 +74,8 @@ export function mayBeGone(entry: InventoryEntry): boolean {
 
 /** Adds the entries that only the second inventory has: all objects that may exist while one becomes the other. */
 export function unionOf(next: Inventory, before: Inventory | undefined): Inventory {
-  const known = new Set(next.entries.map(identityOf));
-  const others = before?.entries.filter((entry) => !known.has(identityOf(entry))) ?? [];
+  const known = new Set(next.entries.map(objectId));
+  const others = before?.entries.filter((entry) => !known.has(objectId(entry))) ?? [];
   return { ...next, entries: [...next.entries, ...others] };
 }
 

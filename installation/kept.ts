@@ -1,4 +1,4 @@
-import { identityOf } from "../api/kubernetes.ts";
+import { objectId } from "../api/keys.ts";
 import type { Desired, DesiredObject } from "./desired.ts";
 import type { Inventory, InventoryEntry } from "./inventory.ts";
 
@@ -10,12 +10,12 @@ import type { Inventory, InventoryEntry } from "./inventory.ts";
 export function keptBy(desired: Desired, inventory: Inventory | undefined): Desired {
   if (inventory === undefined || inventory.entries.length === 0) return desired;
   const rendered = new Map(desired.objects.map((object) => [object.id, object]));
-  const entries = new Map(inventory.entries.map((entry) => [identityOf(entry), entry]));
+  const entries = new Map(inventory.entries.map((entry) => [objectId(entry), entry]));
   return {
     ...desired,
     version: inventory.version,
     objects: desired.objects.flatMap((object) => keptObject(object, entries.get(object.id))),
-    kept: inventory.entries.filter((entry) => !rendered.has(identityOf(entry))),
+    kept: inventory.entries.filter((entry) => !rendered.has(objectId(entry))),
   };
 }
 

@@ -1,15 +1,6 @@
-import { identityOf, type Manifest, type ObjectKey } from "../api/kubernetes.ts";
+import { kindId } from "../api/keys.ts";
+import { type Manifest, type ObjectKey } from "../api/kubernetes.ts";
 import { guessFinder, knownResource, type ResourceType } from "../api/resources.ts";
-
-/** Collection that a key is of, over all API versions and namespaces. */
-export function kindIdOf(key: Pick<ObjectKey, "apiVersion" | "kind">): string {
-  return identityOf({ apiVersion: key.apiVersion, kind: key.kind, name: "" });
-}
-
-/** `apiVersion kind`, for maps. */
-export function kindKeyOf({ apiVersion, kind }: Pick<ObjectKey, "apiVersion" | "kind">): string {
-  return `${apiVersion} ${kind}`;
-}
 
 /** Kinds of Kubernetes itself that a Knative release contains. */
 export const builtInReleaseKinds: readonly ResourceType[] = [
@@ -50,8 +41,8 @@ export function foreignKindFinder(
   manifests: readonly Manifest[],
 ): (object: Pick<ObjectKey, "apiVersion" | "kind">) => boolean {
   const isGuess = guessFinder(manifests);
-  const released = new Set(customReleaseKinds.map(kindIdOf));
-  return (object) => isGuess(object) && !released.has(kindIdOf(object));
+  const released = new Set(customReleaseKinds.map(kindId));
+  return (object) => isGuess(object) && !released.has(kindId(object));
 }
 
 function customKind(apiVersion: string, kind: string, plural: string): ResourceType {

@@ -1,8 +1,8 @@
-import { identityOf, isJob } from "../api/kubernetes.ts";
+import { kindId, objectId } from "../api/keys.ts";
+import { isJob } from "../api/kubernetes.ts";
 import { outlives, type DesiredObject } from "./desired.ts";
 import { definedKind, kindOf } from "./gates.ts";
 import { type Inventory, type InventoryEntry, mayBeGone } from "./inventory.ts";
-import { kindIdOf } from "./kinds.ts";
 import type { ObservedObject } from "./observed-object.ts";
 
 /** The objects that were sent before, and their state on the cluster. */
@@ -13,7 +13,7 @@ export interface KnownObjects {
   readonly observed: ReadonlyMap<string, ObservedObject>;
   /** When our apply changed each object, by identity, as far as this process had the answers; see managed-fields.ts. */
   readonly appliedAt?: Pick<ReadonlyMap<string, number>, "get">;
-  /** Kinds that may not be watched, by `kindIdOf`. Their accepted objects count as present. */
+  /** Kinds that may not be watched, by `kindId`. Their accepted objects count as present. */
   readonly refused?: Pick<ReadonlyMap<string, unknown>, "has">;
 }
 
@@ -98,7 +98,7 @@ interface Judged {
 type SentObjects = ReadonlyMap<string, InventoryEntry>;
 
 function sentObjects({ inventory }: KnownObjects): SentObjects {
-  return new Map(inventory?.entries.map((entry) => [identityOf(entry), entry]));
+  return new Map(inventory?.entries.map((entry) => [objectId(entry), entry]));
 }
 
 function judge(
@@ -108,7 +108,7 @@ function judge(
 ): readonly Judged[] {
   const judged = desired.map((object): Judged => {
     const before = sent.get(object.id);
-    if (refused?.has(kindIdOf(object.key)) === true) {
+    if (refused?.has(kindId(object.key)) === true) {
       return { object, verdict: verdictOnUnseen(object, before) };
     }
     const seen = { observed: observed.get(object.id), appliedAt: appliedAt?.get(object.id) };
@@ -189,7 +189,7 @@ function withLostJobs(plan: ApplyPlan, { lostJobs }: ObjectFacts): ApplyPlan {
 
 /** Another component deletes an object that was left to it. */
 function withoutSharedObjects(plan: ApplyPlan, { others }: ObjectFacts): ApplyPlan {
-  return { ...plan, prune: plan.prune.filter((entry) => !others.has(identityOf(entry))) };
+  return { ...plan, prune: plan.prune.filter((entry) => !others.has(objectId(entry))) };
 }
 
 /** An audit sends unchanged objects again. */
@@ -215,7 +215,7 @@ function auditable(
 ): (object: DesiredObject) => boolean {
   const going = kindsGoingWith(leaving);
   return (object) => {
-    if (refused?.has(kindIdOf(object.key)) !== true) {
+    if (refused?.has(kindId(object.key)) !== true) {
       return observed.get(object.id)?.deleting === false;
     }
     return !isJob(object.key) && !going.has(kindOf(object));
@@ -243,5 +243,5 @@ export function obsoleteEntries(
   entries: readonly InventoryEntry[],
 ): readonly InventoryEntry[] {
   const wanted = new Set(desired.map(({ id }) => id));
-  return entries.filter((entry) => !wanted.has(identityOf(entry)) && !outlives(entry));
+  return entries.filter((entry) => !wanted.has(objectId(entry)) && !outlives(entry));
 }

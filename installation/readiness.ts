@@ -1,5 +1,6 @@
 import { byText, recordAt } from "../api/fields.ts";
-import { identityOf, type KubeObject, type ObjectKey } from "../api/kubernetes.ts";
+import { objectId } from "../api/keys.ts";
+import { type KubeObject, type ObjectKey } from "../api/kubernetes.ts";
 import { causeOfRefusal, conditionFieldsOf, unready } from "./pod-cause.ts";
 import { isScaledToZero } from "./scale.ts";
 
@@ -63,7 +64,7 @@ export function isWorkload(key: Pick<ObjectKey, "apiVersion" | "kind">): boolean
 }
 
 /**
- * Readiness of the desired workloads. `workloads` and `causes` are by `identityOf(key)`; `causes` holds the causes
+ * Readiness of the desired workloads. `workloads` and `causes` are by `objectId(key)`; `causes` holds the causes
  * found in pods.
  */
 export function readinessOf(
@@ -73,7 +74,7 @@ export function readinessOf(
 ): Readiness {
   const all = desired
     .filter(isWorkload)
-    .map((key) => reportOf(key, workloads.get(identityOf(key)), causes.get(identityOf(key))));
+    .map((key) => reportOf(key, workloads.get(objectId(key)), causes.get(objectId(key))));
   const waiting = all.filter(({ state }) => !availableStates.includes(state));
   const missing = waiting.filter(({ state }) => state === "missing");
   const named = waiting.toSorted(byText(({ text }) => text)).slice(0, maxNamed);
@@ -98,7 +99,7 @@ export function waitingAmong(
   workloads: ReadonlyMap<string, KubeObject>,
 ): readonly KubeObject[] {
   return desired.filter(isWorkload).flatMap((key) => {
-    const workload = workloads.get(identityOf(key));
+    const workload = workloads.get(objectId(key));
     return workload === undefined || isAvailable(workload) ? [] : [workload];
   });
 }

@@ -1,5 +1,6 @@
 import type { Component } from "../api/component.ts";
-import { identityOf, type ObjectKey } from "../api/kubernetes.ts";
+import { objectId } from "../api/keys.ts";
+import { type ObjectKey } from "../api/kubernetes.ts";
 import { secondOwnerKey } from "./anchor.ts";
 import { type Desired, outlives } from "./desired.ts";
 import type { Inventory, InventoryEntry } from "./inventory.ts";
@@ -21,9 +22,9 @@ export function strayEntries(
   { entries }: Inventory,
 ): readonly InventoryEntry[] {
   if (desired.objects.length === 0) return [];
-  const named = new Set([...desired.objects.map(({ id }) => id), ...entries.map(identityOf)]);
+  const named = new Set([...desired.objects.map(({ id }) => id), ...entries.map(objectId)]);
   // A second owner is not part of the installation.
-  named.add(identityOf(secondOwnerKey(component)));
+  named.add(objectId(secondOwnerKey(component)));
   return [...observation.objects()].flatMap(([id, record]) => {
     const { key, fingerprint, deleting } = record;
     if (fingerprint === undefined || deleting || outlives(key)) return [];
@@ -37,12 +38,10 @@ export function isUnwanted(
   { component, wanted }: { readonly component: Component; readonly wanted: Desired | undefined },
 ): boolean {
   if (wanted === undefined || outlives(key)) return false;
-  const id = identityOf(key);
+  const id = objectId(key);
   const { objects, kept = [] } = wanted;
   if (objects.some((one) => one.id === id)) return false;
-  return (
-    id !== identityOf(secondOwnerKey(component)) && kept.every((one) => identityOf(one) !== id)
-  );
+  return id !== objectId(secondOwnerKey(component)) && kept.every((one) => objectId(one) !== id);
 }
 
 type Records = ReadonlyMap<string, Pick<ObservedObject, "uid">>;

@@ -1,6 +1,7 @@
 import type { Component } from "../api/component.ts";
 import { FleetError } from "../api/errors.ts";
-import { type Manifest, type ObjectKey, identityOf, keyOf } from "../api/kubernetes.ts";
+import { objectId } from "../api/keys.ts";
+import { type Manifest, type ObjectKey, keyOf } from "../api/kubernetes.ts";
 import { resourceFinder } from "../api/resources.ts";
 import { needsCertManager, usesTls } from "./features/eventing.ts";
 import { isConfigMap, unusedConfig } from "./features/named-objects.ts";
@@ -176,11 +177,11 @@ export function withoutDuplicates(
 ): readonly Manifest[] {
   const byIdentity = new Map<string, Manifest>();
   for (const manifest of manifests) {
-    const id = identityOf(keyOf(manifest));
+    const id = objectId(keyOf(manifest));
     const first = byIdentity.get(id);
     byIdentity.set(id, first === undefined ? manifest : resolveDuplicate(first, manifest));
   }
-  for (const manifest of winning) byIdentity.set(identityOf(keyOf(manifest)), manifest);
+  for (const manifest of winning) byIdentity.set(objectId(keyOf(manifest)), manifest);
   return [...byIdentity.values()];
 }
 
@@ -216,5 +217,5 @@ function isNamespace({ apiVersion, kind }: Manifest): boolean {
 }
 
 function idOf(manifest: Manifest): string {
-  return identityOf(keyOf(manifest));
+  return objectId(keyOf(manifest));
 }

@@ -1,7 +1,7 @@
 import type { Component } from "../api/component.ts";
+import { targetId } from "../api/keys.ts";
 import { nameFirst } from "../api/kubernetes.ts";
 import { componentCondition } from "./component-condition.ts";
-import { clusterKeyOf } from "./removals.ts";
 
 const shownClusters = 3;
 
@@ -12,12 +12,12 @@ const shownClusters = 3;
 export function deletionSentence(children: readonly Component[]): string | undefined {
   const leaving = children
     .filter(({ metadata }) => metadata.deletionTimestamp !== undefined)
-    .toSorted((a, b) => rankOf(a) - rankOf(b) || (clusterKeyOf(a) < clusterKeyOf(b) ? -1 : 1));
+    .toSorted((a, b) => rankOf(a) - rankOf(b) || (targetId(a) < targetId(b) ? -1 : 1));
   const [first] = leaving;
   if (first === undefined) return undefined;
-  const named = nameFirst(leaving.map(clusterKeyOf), shownClusters);
+  const named = nameFirst(leaving.map(targetId), shownClusters);
   const { message } = causeOf(first);
-  const cause = message === "" ? "" : `. ${clusterKeyOf(first)}: ${message}`;
+  const cause = message === "" ? "" : `. ${targetId(first)}: ${message}`;
   return `The set is deleted and waits for ${named}${cause}`;
 }
 

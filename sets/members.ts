@@ -1,12 +1,12 @@
 import type { Component } from "../api/component.ts";
 import { byText } from "../api/fields.ts";
 import { type FleetSet, holdLabel } from "../api/fleet-set.ts";
+import { targetId } from "../api/keys.ts";
 import { clusterState, type Timing } from "./cluster-state.ts";
 import { componentCondition, timeOf } from "./component-condition.ts";
 import { DesiredSpecs } from "./desired-spec.ts";
 import type { Member, Revision, SelectedCluster, SetFacts, Stage } from "./facts.ts";
 import { durationOf } from "./limits.ts";
-import { clusterKeyOf } from "./removals.ts";
 import { isExcluded } from "./select-clusters.ts";
 import { isPaused, resumedAtOf } from "./set-status.ts";
 import { skipOf } from "./skips.ts";
@@ -36,7 +36,7 @@ export function stagesWith(
   const verified = verifierOf(facts, judgeFacts);
   // The oldest of several components for a cluster counts. A Map keeps the last value of a key.
   const byAge = facts.children.toSorted(byText(ageOf)).toReversed();
-  const children = new Map(byAge.map((child) => [clusterKeyOf(child), child]));
+  const children = new Map(byAge.map((child) => [targetId(child), child]));
   const members = new Map<string, Member[]>();
   for (const cluster of selected) {
     const key = `${cluster.namespace}/${cluster.name}`;

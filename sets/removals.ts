@@ -7,6 +7,7 @@ import {
   type StageSpec,
   steering,
 } from "../api/fleet-set.ts";
+import { targetId } from "../api/keys.ts";
 import { timeOf } from "./component-condition.ts";
 import { shortHashOf } from "./desired-spec.ts";
 import { noRemovals, type Removals, type SelectedCluster, type SetFacts } from "./facts.ts";
@@ -30,12 +31,6 @@ export interface RemovalPlan {
   readonly isAcceptanceOver: boolean;
 }
 
-/** `namespace/name` of the ClusterProfile of a component. */
-export function clusterKeyOf({ spec }: Component): string {
-  const ref = spec?.clusterProfileRef;
-  return ref === undefined ? "" : `${ref.namespace}/${ref.name}`;
-}
-
 /** Plans the removal of components whose clusters the set no longer selects. Pure. Spec: sets.md R11. */
 export function planRemovals(
   { set, children, profiles }: Pick<SetFacts, "set" | "children" | "profiles">,
@@ -44,10 +39,10 @@ export function planRemovals(
 ): RemovalPlan {
   const keys = new Set(selected.map(({ namespace, name }) => `${namespace}/${name}`));
   const left = children.filter(
-    (child) => !keys.has(clusterKeyOf(child)) && !isKept(set, child, profiles),
+    (child) => !keys.has(targetId(child)) && !isKept(set, child, profiles),
   );
   const marked = children.filter(
-    (child) => keys.has(clusterKeyOf(child)) && unselectedAtOf(child) !== undefined,
+    (child) => keys.has(targetId(child)) && unselectedAtOf(child) !== undefined,
   );
   const unmark = marked.map(componentKeyOf);
   const staying = left.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
@@ -87,7 +82,7 @@ function isRelabelled(
   child: Component,
   profiles: SetFacts["profiles"],
 ): boolean {
-  const profile = profiles.get(clusterKeyOf(child));
+  const profile = profiles.get(targetId(child));
   const isSound = status?.conditions?.some(
     (condition) => condition.type === "Selected" && condition.status === "True",
   );
@@ -127,7 +122,7 @@ function dueRemovals(
   const marked = staying.filter((child) => unselectedAtOf(child) !== undefined);
   const due = marked
     .filter((child) => dueAt(child) <= now)
-    .toSorted((a, b) => dueAt(a) - dueAt(b) || (clusterKeyOf(a) < clusterKeyOf(b) ? -1 : 1))
+    .toSorted((a, b) => dueAt(a) - dueAt(b) || (targetId(a) < targetId(b) ? -1 : 1))
     .slice(0, Math.max(0, maxAtOnce - (left.length - staying.length)))
     .map(componentKeyOf);
   const later = marked.map(dueAt).filter((at) => at > now);
@@ -177,7 +172,7 @@ function isKept(
 ): boolean {
   const ref = child.spec?.clusterProfileRef;
   if (ref === undefined) return false;
-  const labels = profiles.get(clusterKeyOf(child))?.metadata.labels;
+  const labels = profiles.get(targetId(child))?.metadata.labels;
   return (
     labels?.[holdLabel] === "true" ||
     isExcluded(spec.clusters.exclude ?? [], ref, metadata.namespace)

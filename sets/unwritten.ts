@@ -1,7 +1,6 @@
-import { componentKeyOf } from "../api/component.ts";
+import { componentId, targetId } from "../api/keys.ts";
 import { describe, nameFirst } from "../api/kubernetes.ts";
 import type { Decision, SetFacts } from "./facts.ts";
-import { clusterKeyOf } from "./removals.ts";
 
 /** Why the last writes for the clusters of a decision did not succeed; undefined: they did. */
 export function unwrittenSentence(
@@ -12,7 +11,7 @@ export function unwrittenSentence(
   const leaving = new Set(Object.values(removals).flat().map(describe));
   const clusters = [
     ...stamps.map(({ cluster }) => cluster),
-    ...children.filter((one) => leaving.has(describe(componentKeyOf(one)))).map(clusterKeyOf),
+    ...children.filter((one) => leaving.has(componentId(one))).map(targetId),
   ].filter((cluster) => unwritten.has(cluster));
   const reason = unwritten.get(clusters.at(0) ?? "");
   if (reason === undefined) return undefined;

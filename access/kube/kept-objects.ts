@@ -1,18 +1,10 @@
+import { nameId } from "../../api/keys.ts";
 import type { KubeObject } from "../../api/kubernetes.ts";
 import { type KeepHold, sizeOf } from "./keep-budget.ts";
 
 /** The fields that are always kept of an object. */
 export interface Kept {
   readonly metadata: Pick<KubeObject["metadata"], "uid" | "resourceVersion">;
-}
-
-/** Key of an object in a reflector. */
-export function reflectorKey(metadata: {
-  readonly namespace?: string;
-  readonly name: string;
-}): string {
-  const { namespace = "", name } = metadata;
-  return namespace === "" ? name : `${namespace}/${name}`;
 }
 
 export interface KeptHandlers<Item extends Kept> {
@@ -63,7 +55,7 @@ export class KeptObjects<Item extends Kept> implements Disposable {
 
   /** Throws ConnectionError `tooLarge` above a limit of the budget. Nothing is kept then, because a part of a collection is no picture of it. */
   change(object: KubeObject): void {
-    const key = reflectorKey(object.metadata);
+    const key = nameId(object.metadata);
     this.#relisted?.add(key);
     const before = this.#objects.get(key);
     const isSame = before?.metadata.uid === object.metadata.uid;
@@ -80,7 +72,7 @@ export class KeptObjects<Item extends Kept> implements Disposable {
   }
 
   delete(object: KubeObject): void {
-    const key = reflectorKey(object.metadata);
+    const key = nameId(object.metadata);
     this.#relisted?.delete(key);
     const before = this.#objects.get(key);
     if (before === undefined) return;

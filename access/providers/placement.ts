@@ -1,6 +1,6 @@
 import type { ClusterProfileRef } from "../../api/component.ts";
+import { nameId } from "../../api/keys.ts";
 import type { KubeObject } from "../../api/kubernetes.ts";
-import { reflectorKey } from "../kube/kept-objects.ts";
 
 /** One slice of a scheduler's decision. Every field may be missing. Spec: cluster-inventory.md 1.3. */
 export type PlacementDecision = KubeObject & {
@@ -38,7 +38,7 @@ export function placementSets(slices: readonly PlacementDecision[]): readonly Pl
     const { namespace = "", name } = first.metadata;
     const ordered = ofNewestRevision(group).toSorted(bySlice);
     const refs = ordered.flatMap((slice) => referencesOf(slice, namespace));
-    const clusters = [...new Map(refs.map((ref) => [reflectorKey(ref), ref])).values()];
+    const clusters = [...new Map(refs.map((ref) => [nameId(ref), ref])).values()];
     return [{ namespace, key: labelOf(first, "key") ?? name, clusters }];
   });
 }

@@ -6,12 +6,12 @@ import {
 } from "../../api/cluster-profile.ts";
 import type { ClusterProfileRef } from "../../api/component.ts";
 import { FleetError } from "../../api/errors.ts";
+import { nameId } from "../../api/keys.ts";
 import { describe, type KubeObject, withoutManagedFields } from "../../api/kubernetes.ts";
 import { knownResource } from "../../api/resources.ts";
 import { AnswerBudget } from "../answer-limits.ts";
 import { WriteRefusedError } from "../http/write-permit.ts";
 import { KeepBudget } from "../kube/keep-budget.ts";
-import { reflectorKey } from "../kube/kept-objects.ts";
 import type { KubeClient } from "../kube/kube-client.ts";
 import { ServedKind } from "../kube/profile-versions.ts";
 import { Reflector } from "../kube/reflector.ts";
@@ -158,7 +158,7 @@ class SpokeFleet implements Spokes {
     if (this.#stop.signal.aborted) throw closed();
     if (this.#profiles === undefined) throw notConfigured();
     await this.#waitForProfiles(this.#profiles, signal);
-    const key = reflectorKey(ref);
+    const key = nameId(ref);
     this.#cancelRelease(key);
     const outcome = this.#outcomes.get(key);
     if (outcome === undefined) {
@@ -177,11 +177,11 @@ class SpokeFleet implements Spokes {
   }
 
   state(ref: ClusterProfileRef): SpokeState | undefined {
-    return this.#keepers.get(reflectorKey(ref))?.state;
+    return this.#keepers.get(nameId(ref))?.state;
   }
 
   release(ref: ClusterProfileRef): void {
-    const key = reflectorKey(ref);
+    const key = nameId(ref);
     if (!this.#keepers.has(key)) return;
     this.#cancelRelease(key);
     const close = (): void => {
@@ -207,7 +207,7 @@ class SpokeFleet implements Spokes {
 
   #keeperOf({ namespace, name }: ClusterProfileRef, outcome: AccessOutcome): SpokeKeeper {
     const ref = { namespace, name };
-    const key = reflectorKey(ref);
+    const key = nameId(ref);
     const known = this.#keepers.get(key);
     if (known !== undefined) return known;
     const keeper: SpokeKeeper = new SpokeKeeper(outcome, this.#deps, () => {
@@ -237,7 +237,7 @@ class SpokeFleet implements Spokes {
   #onProfile(object: KubeObject): void {
     if (!isClusterProfile(object)) return;
     const { namespace, name } = object.metadata;
-    const key = reflectorKey(object.metadata);
+    const key = nameId(object.metadata);
     const before = this.#outcomes.get(key);
     const { clock } = this.#options;
     const startMs = clock.now();
@@ -268,7 +268,7 @@ class SpokeFleet implements Spokes {
   #onProfileGone(object: KubeObject): void {
     const { namespace = "", name } = object.metadata;
     const ref = { namespace, name };
-    const key = reflectorKey(ref);
+    const key = nameId(ref);
     this.#outcomes.delete(key);
     this.#leaving.delete(key);
     this.#logger.forget(object);

@@ -2,10 +2,10 @@ import type { Silence } from "../../access/http/liveness.ts";
 import type { WritePermit } from "../../access/http/permitted-requester.ts";
 import type { MayWrite } from "../../access/http/write-permit.ts";
 import { connectHub, type HubOptions } from "../../access/hub/hub.ts";
-import { reflectorKey } from "../../access/kube/kept-objects.ts";
 import { systemClock } from "../../access/time/system-clock.ts";
 import type { ClusterProfileRef } from "../../api/component.ts";
 import { FleetError } from "../../api/errors.ts";
+import { nameId } from "../../api/keys.ts";
 import { leaderLease, type Part, shardOf } from "../../api/shards.ts";
 import type { ControllerDeps } from "../../controller/controller-deps.ts";
 import {
@@ -98,7 +98,7 @@ function permitsOf(mayWrite: (part?: Part) => boolean, shards: number): Permits 
     hub: { mayWrite: () => mayWrite() },
     hubAsTarget: { mayWrite: () => mayWrite(shardOfHub) },
     spokes: {
-      mayWrite: (profile) => mayWrite(shardOf(reflectorKey(profile), shards)),
+      mayWrite: (profile) => mayWrite(shardOf(nameId(profile), shards)),
     },
   };
 }

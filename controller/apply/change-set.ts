@@ -1,5 +1,6 @@
 import { byText } from "../../api/fields.ts";
-import { identityOf, type ObjectKey } from "../../api/kubernetes.ts";
+import { objectId } from "../../api/keys.ts";
+import { type ObjectKey } from "../../api/kubernetes.ts";
 import type { Conflict } from "./filters/conflicts.ts";
 
 /** An object that is not as desired, and why. `message` is short, scrubbed and stable. */
@@ -69,5 +70,5 @@ export function waitingFor(entries: Iterable<Waiting>): readonly Waiting[] {
 
 /** Troubles in the order in which a change set has them: answers come in any order, but equal outcomes have to read equal. */
 export function sorted(troubles: readonly Trouble[]): readonly Trouble[] {
-  return troubles.toSorted(byText(({ key }) => identityOf(key)));
+  return troubles.toSorted(byText(({ key }) => objectId(key)));
 }

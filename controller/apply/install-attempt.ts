@@ -1,6 +1,7 @@
 import type { Clock } from "../../access/time/clock.ts";
 import type { Component } from "../../api/component.ts";
-import { identityOf, type KubeObject } from "../../api/kubernetes.ts";
+import { objectId } from "../../api/keys.ts";
+import { type KubeObject } from "../../api/kubernetes.ts";
 import type { Desired, Preparations } from "../../installation/desired.ts";
 import type { Inventory } from "../../installation/inventory.ts";
 import type { OwnershipQuestion } from "../../installation/sharing.ts";
@@ -131,7 +132,7 @@ export async function writeInventory(
 ): Promise<Anchor> {
   const anchor = await writeAnchor({ component, target, before }, inventory, signal);
   observation.noteSingle(anchor.object);
-  deps.pendingChanges?.dropSettled(identityOf(anchor.key));
+  deps.pendingChanges?.dropSettled(objectId(anchor.key));
   memory.noteWritten(anchor);
   return anchor;
 }

@@ -1,4 +1,5 @@
-import { identityOf, type KubeObject } from "../../api/kubernetes.ts";
+import { objectId } from "../../api/keys.ts";
+import { type KubeObject } from "../../api/kubernetes.ts";
 import type { Desired } from "../../installation/desired.ts";
 import { type Inventory, type InventoryEntry, unionOf } from "../../installation/inventory.ts";
 import { keptBy } from "../../installation/kept.ts";
@@ -287,7 +288,7 @@ async function findForgotten(
 function namesAll(anchor: Anchor | undefined, { version, objects }: Desired): boolean {
   const inventory: Inventory | undefined = anchor?.inventory;
   if (inventory?.version !== version) return false;
-  const hashes = new Map(inventory.entries.map((entry) => [identityOf(entry), entry.hash]));
+  const hashes = new Map(inventory.entries.map((entry) => [objectId(entry), entry.hash]));
   return objects.every(({ id, hash }) => {
     const stored = hashes.get(id);
     return stored === "" || stored === hash;

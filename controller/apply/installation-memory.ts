@@ -1,4 +1,5 @@
-import { identityOf, type OwnerReference } from "../../api/kubernetes.ts";
+import { objectId } from "../../api/keys.ts";
+import { type OwnerReference } from "../../api/kubernetes.ts";
 import { inventoryTextOf } from "../../installation/anchor-object.ts";
 import type { Desired } from "../../installation/desired.ts";
 import {
@@ -136,7 +137,7 @@ export class InstallationMemory {
 
   /** An object was accepted. */
   record(entry: InventoryEntry): void {
-    const id = identityOf(entry);
+    const id = objectId(entry);
     this.#audited?.add(id);
     this.#inventory?.entries.set(id, entry);
     if (mayBeGone(entry)) this.jobs.saw(id);
@@ -172,7 +173,7 @@ function anchoredState(
   { uid, inventory, object }: Anchor,
   { wasMarked, lossSteps }: Pick<InstallState & { kind: "anchored" }, "wasMarked" | "lossSteps">,
 ): InstallState {
-  const entries = new Map(inventory?.entries.map((entry) => [identityOf(entry), entry]));
+  const entries = new Map(inventory?.entries.map((entry) => [objectId(entry), entry]));
   return {
     kind: "anchored",
     lossSteps,

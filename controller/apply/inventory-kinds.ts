@@ -1,10 +1,10 @@
 import { ApiError } from "../../access/kube/api-error.ts";
 import type { KubeClient } from "../../access/kube/kube-client.ts";
+import { kindId, versionedKindId } from "../../api/keys.ts";
 import type { ObjectKey } from "../../api/kubernetes.ts";
 import { type ResourceType, tableResource } from "../../api/resources.ts";
 import { type Desired, withServedKinds } from "../../installation/desired.ts";
 import type { Inventory, InventoryEntry } from "../../installation/inventory.ts";
-import { kindIdOf, kindKeyOf } from "../../installation/kinds.ts";
 import { obsoleteEntries } from "../../installation/plan.ts";
 import { servedKinds } from "./served-kinds.ts";
 
@@ -26,7 +26,7 @@ export class InventoryKinds {
     client: Pick<KubeClient, "request">,
     signal: AbortSignal,
   ): Promise<Desired> {
-    const open = desired.guessed.filter((key) => !this.#served.has(kindKeyOf(key)));
+    const open = desired.guessed.filter((key) => !this.#served.has(versionedKindId(key)));
     if (open.length > 0) await this.#ask(open, client, signal);
     if (this.#located?.desired !== desired) {
       this.#located = { desired, result: withServedKinds(desired, this.#served) };
@@ -36,7 +36,7 @@ export class InventoryKinds {
 
   /** The cluster does not serve a kind at its known resource any more. */
   forget(key: Pick<ObjectKey, "apiVersion" | "kind">): void {
-    if (this.#served.delete(kindKeyOf(key))) this.#located = undefined;
+    if (this.#served.delete(versionedKindId(key))) this.#located = undefined;
   }
 
   /** Asks for the kinds that are not known yet, with one request a group version. Sends no request when all kinds are built in or desired. */
@@ -45,17 +45,17 @@ export class InventoryKinds {
     client: Pick<KubeClient, "request">,
     signal: AbortSignal,
   ): Promise<void> {
-    const kinds = new Set(desired.objects.map(({ key }) => kindIdOf(key)));
+    const kinds = new Set(desired.objects.map(({ key }) => kindId(key)));
     const open = obsoleteEntries(desired.objects, inventory.entries).filter(
       (entry) =>
         tableResource(entry.apiVersion, entry.kind) === undefined &&
-        !kinds.has(kindIdOf(entry)) &&
-        !this.#served.has(kindKeyOf(entry)),
+        !kinds.has(kindId(entry)) &&
+        !this.#served.has(versionedKindId(entry)),
     );
     this.#absent = await this.#ask(open, client, signal);
   }
 
-  /** Looks up where kinds are served. Returns the kinds whose API answered, by `kindKeyOf`. */
+  /** Looks up where kinds are served. Returns the kinds whose API answered, by `versionedKindId`. */
   async #ask(
     keys: readonly (ObjectKey & Partial<Pick<InventoryEntry, "fingerprint">>)[],
     client: Pick<KubeClient, "request">,
@@ -69,7 +69,7 @@ export class InventoryKinds {
           const served = await servedKinds(client, ofVersion, signal);
           for (const [kind, resource] of served) this.#served.set(kind, resource);
           if (served.size > 0) this.#located = undefined;
-          for (const key of ofVersion) answered.add(kindKeyOf(key));
+          for (const key of ofVersion) answered.add(versionedKindId(key));
         } catch (error) {
           // An API without an answer must not stop the desired objects, nor the other obsolete ones.
           if (!(error instanceof ApiError)) throw error;
@@ -81,10 +81,10 @@ export class InventoryKinds {
 
   /** The resource of a desired kind, or of a kind that was looked up. */
   of(key: Pick<ObjectKey, "apiVersion" | "kind">, { objects }: Desired): KindPlace {
-    const id = kindIdOf(key);
-    const wanted = objects.find((object) => kindIdOf(object.key) === id)?.resource;
-    const known = tableResource(key.apiVersion, key.kind) ?? this.#served.get(kindKeyOf(key));
+    const id = kindId(key);
+    const wanted = objects.find((object) => kindId(object.key) === id)?.resource;
+    const known = tableResource(key.apiVersion, key.kind) ?? this.#served.get(versionedKindId(key));
     if (wanted !== undefined) return { ...wanted, apiVersion: key.apiVersion };
-    return known ?? (this.#absent.has(kindKeyOf(key)) ? "absent" : "unknown");
+    return known ?? (this.#absent.has(versionedKindId(key)) ? "absent" : "unknown");
   }
 }

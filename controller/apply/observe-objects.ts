@@ -2,9 +2,9 @@ import type { ObjectRef } from "../../access/kube/kube-client.ts";
 import type { Clock } from "../../access/time/clock.ts";
 import { Deadline } from "../../access/time/deadline.ts";
 import { FleetError } from "../../api/errors.ts";
+import { kindId, objectId } from "../../api/keys.ts";
 import {
   describe,
-  identityOf,
   isJob,
   type KubeObject,
   type ObjectKey,
@@ -15,7 +15,6 @@ import { anchorKey, type AnchorOwner } from "../../installation/anchor-object.ts
 import { componentUidLabel } from "../../installation/anchor.ts";
 import type { Desired, DesiredObject } from "../../installation/desired.ts";
 import type { Inventory } from "../../installation/inventory.ts";
-import { kindIdOf } from "../../installation/kinds.ts";
 import {
   type ApplyPlan,
   type KnownObjects,
@@ -58,7 +57,7 @@ export async function observeObjects(
   const entries = [...inventory.entries, ...strays];
   deps.pendingChanges?.dropPlanned([
     ...desired.objects.map(({ id }) => id),
-    ...entries.map(identityOf),
+    ...entries.map(objectId),
   ]);
   const { appliedAt } = memory;
   const known = { inventory, observed, refused: observation.refused(), appliedAt };
@@ -125,12 +124,12 @@ export function watchedKinds(
 ): readonly ResourceType[] {
   const kinds = new Map<string, ResourceType>();
   for (const { key, resource } of desired.objects) {
-    if (!isNamespace(key)) kinds.set(kindIdOf(key), resource);
+    if (!isNamespace(key)) kinds.set(kindId(key), resource);
   }
   for (const entry of obsoleteEntries(desired.objects, inventory.entries)) {
-    if (kinds.has(kindIdOf(entry))) continue;
+    if (kinds.has(kindId(entry))) continue;
     const resource = known.of(entry, desired);
-    if (typeof resource === "object") kinds.set(kindIdOf(entry), resource);
+    if (typeof resource === "object") kinds.set(kindId(entry), resource);
   }
   return [...kinds.values()];
 }

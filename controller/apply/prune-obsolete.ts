@@ -1,7 +1,6 @@
 import { ApiError } from "../../access/kube/api-error.ts";
-import { identityOf } from "../../api/kubernetes.ts";
+import { kindId, objectId } from "../../api/keys.ts";
 import type { InventoryEntry } from "../../installation/inventory.ts";
-import { kindIdOf } from "../../installation/kinds.ts";
 import { isWorkload, readinessOf } from "../../installation/readiness.ts";
 import { belongingOf } from "./belonging.ts";
 import type { Trouble } from "./change-set.ts";
@@ -49,13 +48,10 @@ function deletionsAmong(
   { rendered }: Pick<RecordedAttempt, "rendered">,
 ): readonly InventoryEntry[] {
   if (rendered.deletions.length === 0) return [];
-  const byId = new Map(entries.map((entry) => [identityOf(entry), entry]));
+  const byId = new Map(entries.map((entry) => [objectId(entry), entry]));
   return rendered.deletions.flatMap(({ namespace, ...key }) => {
     // A kind that only the cluster knows may turn out to have no namespaces.
-    const ids = [
-      identityOf(namespace === undefined ? key : { ...key, namespace }),
-      identityOf(key),
-    ];
+    const ids = [objectId(namespace === undefined ? key : { ...key, namespace }), objectId(key)];
     return ids.map((id) => byId.get(id)).find((entry) => entry !== undefined) ?? [];
   });
 }
@@ -64,7 +60,7 @@ function deletionsAmong(
 function areWorkloadsAvailable({ desired, observation }: RecordedAttempt): boolean {
   const workloads = desired.objects.map(({ key }) => key).filter(isWorkload);
   const refused = observation.refused();
-  if (workloads.some((key) => refused.has(kindIdOf(key)))) return false;
+  if (workloads.some((key) => refused.has(kindId(key)))) return false;
   return readinessOf(workloads, observation.workloads()).available;
 }
 
@@ -86,11 +82,11 @@ async function pruneObsolete(
   signal: AbortSignal,
 ): Promise<Pruned & { readonly left: readonly InventoryEntry[] }> {
   const { memory, observation } = attempt;
-  const named = entries.filter((entry) => memory.entryOf(identityOf(entry)) !== undefined);
+  const named = entries.filter((entry) => memory.entryOf(objectId(entry)) !== undefined);
   if (!isDue) return { ...nothing, left: named };
   const found = entries.filter((entry) => !named.includes(entry));
-  const strays = new Set(found.map(identityOf));
-  const ids = new Set(entries.map(identityOf));
+  const strays = new Set(found.map(objectId));
+  const ids = new Set(entries.map(objectId));
   const theirs = await heldByOthers(strays, attempt, signal).catch(unlessAnswered);
   const before = new Map([...observation.objects()].filter(([id]) => ids.has(id)));
   // A failed search for other objects must not lose the results of the apply.
@@ -98,10 +94,10 @@ async function pruneObsolete(
   const waiting = theirs instanceof ApiError ? found.map((entry) => unasked(entry, theirs)) : [];
   const pruned = await prune(own, { ...pruneDepsOf(attempt), strays }, signal);
   const result = { ...pruned, lingering: [...pruned.lingering, ...waiting] };
-  const stuck = new Set([...result.failed, ...result.lingering].map(({ key }) => identityOf(key)));
+  const stuck = new Set([...result.failed, ...result.lingering].map(({ key }) => objectId(key)));
   for (const id of stuck) before.delete(id);
   memory.dismissed.add(before);
-  return { ...result, left: named.filter((entry) => stuck.has(identityOf(entry))) };
+  return { ...result, left: named.filter((entry) => stuck.has(objectId(entry))) };
 }
 
 function unlessAnswered(error: unknown): ApiError {
@@ -110,7 +106,7 @@ function unlessAnswered(error: unknown): ApiError {
 }
 
 function isNotAmong(ids: ReadonlyMap<string, unknown>): (entry: InventoryEntry) => boolean {
-  return (entry) => !ids.has(identityOf(entry));
+  return (entry) => !ids.has(objectId(entry));
 }
 
 function unasked(entry: InventoryEntry, error: ApiError): Trouble {

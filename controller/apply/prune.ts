@@ -3,7 +3,8 @@ import { type KubeClient, type ObjectRef, objectRefOf } from "../../access/kube/
 import { missingRightIn } from "../../access/kube/missing-right.ts";
 import { obstacleIn } from "../../access/kube/obstacle.ts";
 import { foreignText } from "../../api/foreign-text.ts";
-import { identityOf, type KubeObject, type ObjectKey } from "../../api/kubernetes.ts";
+import { objectId } from "../../api/keys.ts";
+import { type KubeObject, type ObjectKey } from "../../api/kubernetes.ts";
 import type { InventoryEntry } from "../../installation/inventory.ts";
 import type { ObservedObject } from "../../installation/observed-object.ts";
 import { type Belonging, isOurs, isWebhookConfiguration } from "./belonging.ts";
@@ -71,7 +72,7 @@ async function pruneEntry(
   deps: PruneDeps,
   signal: AbortSignal,
 ): Promise<Result | undefined> {
-  const record = deps.observed.get(identityOf(entry));
+  const record = deps.observed.get(objectId(entry));
   const key = record?.key ?? keyWithout(entry);
   const place = deps.resourceOf(key);
   // Without its kind the object is gone.
@@ -105,7 +106,7 @@ async function liveObjectAt(
   { entry, record, ...deps }: EntryFacts,
   signal: AbortSignal,
 ): Promise<LiveObject | undefined> {
-  if (deps.strays.has(identityOf(entry))) return readIfOurs(ref, deps, signal);
+  if (deps.strays.has(objectId(entry))) return readIfOurs(ref, deps, signal);
   return record === undefined ? readUnwatched(ref, deps, signal) : watchedObjectOf(record);
 }
 

@@ -1,10 +1,10 @@
 import { abortable } from "../../access/time/deadline.ts";
 import { byText } from "../../api/fields.ts";
-import { describe, identityOf, type ObjectKey } from "../../api/kubernetes.ts";
+import { kindId, objectId } from "../../api/keys.ts";
+import { describe, type ObjectKey } from "../../api/kubernetes.ts";
 import { outlives, type DesiredObject } from "../../installation/desired.ts";
 import { gateObjects } from "../../installation/gates.ts";
 import type { Inventory, InventoryEntry } from "../../installation/inventory.ts";
-import { kindIdOf } from "../../installation/kinds.ts";
 import { type ObservedObject, sightingOf } from "../../installation/observed-object.ts";
 import type { ApplyPlan } from "../../installation/plan.ts";
 import { keptAnnotations } from "./adoption/take-over.ts";
@@ -72,7 +72,7 @@ export async function sendObjects(
   const isAccepted = parked.length + refused.length === 0;
   const pruned = await pruneAll({ entries: plan.prune, isAccepted }, attempt, signal);
   const named = await withConfigurations({ parked, refused, pruned }, attempt, signal);
-  const repaired = sent.applied.filter((key) => corrected.has(identityOf(key)));
+  const repaired = sent.applied.filter((key) => corrected.has(objectId(key)));
   return { attempt, plan, sent, repaired, left, ...named };
 }
 
@@ -124,7 +124,7 @@ async function keepNotes(
 ): Promise<void> {
   const { memory, observation, requests } = attempt;
   const entries = memory.inventory?.entries ?? [];
-  const sent = new Map(entries.map((entry) => [identityOf(entry), entry.hash]));
+  const sent = new Map(entries.map((entry) => [objectId(entry), entry.hash]));
   const noted = plan.apply.filter(({ id, hash }) => {
     const live = observation.workloads().get(id);
     return sent.get(id) === hash && live !== undefined && keptAnnotations(live) !== undefined;
@@ -195,7 +195,7 @@ async function countRepairs(
   const announced = new Map(driftedOf(plan).map(({ id, key }) => [id, key]));
   try {
     const sent = await send();
-    for (const id of sent.applied.map(identityOf)) if (corrected.has(id)) announced.delete(id);
+    for (const id of sent.applied.map(objectId)) if (corrected.has(id)) announced.delete(id);
     return sent;
   } finally {
     for (const key of announced.values()) conflicts.notRepaired(key);
@@ -278,9 +278,7 @@ export function unwatchedKinds(
   { entries }: Inventory,
 ): readonly Trouble[] {
   return [...observation.refused()].flatMap(([kind, message]) => {
-    const [first] = entries
-      .filter((entry) => kindIdOf(entry) === kind)
-      .toSorted(byText(identityOf));
+    const [first] = entries.filter((entry) => kindId(entry) === kind).toSorted(byText(objectId));
     if (first === undefined) return [];
     return [{ key: keyWithout(first), message }];
   });

@@ -3,11 +3,11 @@ import type { KubeClient } from "../../access/kube/kube-client.ts";
 import { Follower } from "../../access/time/deadline.ts";
 import { FleetError } from "../../api/errors.ts";
 import { isRecord } from "../../api/fields.ts";
+import { kindId, versionedKindId } from "../../api/keys.ts";
 import type { ObjectKey } from "../../api/kubernetes.ts";
 import { type ResourceType, tableResource } from "../../api/resources.ts";
 import { outlives } from "../../installation/desired.ts";
 import type { InventoryEntry } from "../../installation/inventory.ts";
-import { kindIdOf, kindKeyOf } from "../../installation/kinds.ts";
 
 // All limits are far above what a cluster serves. A hostile cluster with ever more kinds must not cause endless requests nor fill the memory.
 // Security: T-54.
@@ -16,7 +16,7 @@ const maxKinds = 10_000;
 const longestName = 63;
 
 /**
- * Resources of the kinds of some objects, by `kindKeyOf`, without the kinds whose objects outlive an installation. Kinds that are not built in are
+ * Resources of the kinds of some objects, by `versionedKindId`, without the kinds whose objects outlive an installation. Kinds that are not built in are
  * looked up in the API of the cluster, with one request a group version.
  *
  * A kind that is not served has no instances and is left out. A kind whose API does not answer at present is left out when none of its objects was
@@ -27,7 +27,9 @@ export async function servedKinds(
   keys: readonly (ObjectKey & Pick<InventoryEntry, "fingerprint">)[],
   signal: AbortSignal,
 ): Promise<ReadonlyMap<string, ResourceType>> {
-  const wanted = new Map(keys.filter((key) => !outlives(key)).map((key) => [kindKeyOf(key), key]));
+  const wanted = new Map(
+    keys.filter((key) => !outlives(key)).map((key) => [versionedKindId(key), key]),
+  );
   const foreign = [...wanted.values()].filter(
     ({ apiVersion, kind }) => tableResource(apiVersion, kind) === undefined,
   );
@@ -45,7 +47,10 @@ export async function servedKinds(
     }
   };
   const served = new Map(
-    (await lookedUp(versions, lookUp, signal)).map((resource) => [kindKeyOf(resource), resource]),
+    (await lookedUp(versions, lookUp, signal)).map((resource) => [
+      versionedKindId(resource),
+      resource,
+    ]),
   );
   const found = [...wanted].map(([id, { apiVersion, kind }]) => ({
     id,
@@ -96,9 +101,7 @@ export async function kindsOfGroup(
 
 /** The first of each kind, whatever its version. */
 export function onceEach(kinds: readonly ResourceType[]): readonly ResourceType[] {
-  return [
-    ...new Map(kinds.toReversed().map((kind) => [kindIdOf(kind), kind])).values(),
-  ].toReversed();
+  return [...new Map(kinds.toReversed().map((kind) => [kindId(kind), kind])).values()].toReversed();
 }
 
 /** Versions of a group from discovery, the preferred version first. */

@@ -1,5 +1,5 @@
-import { reflectorKey } from "../../access/kube/kept-objects.ts";
 import type { ClusterProfile } from "../../api/cluster-profile.ts";
+import { nameId } from "../../api/keys.ts";
 import type { NamespacedName } from "../../api/kubernetes.ts";
 import { identityInProfile, managers, type Producer, shortDigest, type Source } from "./source.ts";
 
@@ -36,10 +36,10 @@ const ownManagers: ReadonlySet<string> = new Set(Object.values(managers));
 /** Decides for each profile what is to be done, by `namespace/name`. A source whose name is taken has a key of its own. */
 export function planProfiles(facts: PlanFacts): ReadonlyMap<string, PlannedProfile> {
   const { complete } = facts;
-  const profiles = new Map([...facts.profiles].map((one) => [reflectorKey(one.metadata), one]));
+  const profiles = new Map([...facts.profiles].map((one) => [nameId(one.metadata), one]));
   const plan = new Map<string, PlannedProfile>();
   for (const [source, ref] of namedSources(facts, profiles)) {
-    const key = reflectorKey(ref);
+    const key = nameId(ref);
     const planned = plannedFor(source, ref, profiles.get(key));
     // A profile that `register` made is kept up to date although a source wants its name.
     plan.set(planned.kind === "taken" ? `${key} for ${source.identity}` : key, planned);
@@ -84,13 +84,13 @@ function namedSources(
     if (identity !== undefined && ownManagers.has(managerOf(profile))) owners.set(key, identity);
   }
   const isOwn = ({ identity }: Source, ref: NamespacedName): boolean =>
-    owners.get(reflectorKey(ref)) === identity;
+    owners.get(nameId(ref)) === identity;
   const isFree = ({ identity }: Source, ref: NamespacedName): boolean =>
-    (owners.get(reflectorKey(ref)) ?? identity) === identity;
+    (owners.get(nameId(ref)) ?? identity) === identity;
   return [...sources].toSorted(byAge).map((source) => {
     const refs = possibleRefs(source, namespace);
     const ref = refs.find((one) => isOwn(source, one)) ?? refs.find((one) => isFree(source, one));
-    if (ref !== undefined) owners.set(reflectorKey(ref), source.identity);
+    if (ref !== undefined) owners.set(nameId(ref), source.identity);
     // Profiles that name other sources have all its names. Nothing is written to them.
     return [source, ref ?? refs[0]] as const;
   });

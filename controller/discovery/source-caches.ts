@@ -1,4 +1,4 @@
-import { type Kept, reflectorKey } from "../../access/kube/kept-objects.ts";
+import { type Kept } from "../../access/kube/kept-objects.ts";
 import type { KubeClient } from "../../access/kube/kube-client.ts";
 import { ServedKind } from "../../access/kube/profile-versions.ts";
 import { KeepingReflector } from "../../access/kube/reflector.ts";
@@ -8,6 +8,7 @@ import {
   clusterProfileApiVersion,
   isClusterProfile,
 } from "../../api/cluster-profile.ts";
+import { nameId } from "../../api/keys.ts";
 import { type KubeObject, withoutManagedFields } from "../../api/kubernetes.ts";
 import { knownResource, type ResourceType } from "../../api/resources.ts";
 import { type Log, logWatchBug } from "../log.ts";
@@ -84,7 +85,7 @@ export class SourceCaches implements Disposable {
   /** Keeps a profile as it was just written, until the watch shows it. */
   noteWritten(profile: KubeObject): void {
     const kept = withoutManagedFields(profile);
-    if (isClusterProfile(kept)) this.#profiles.set(reflectorKey(kept.metadata), kept);
+    if (isClusterProfile(kept)) this.#profiles.set(nameId(kept.metadata), kept);
   }
 
   [Symbol.dispose](): void {
@@ -100,14 +101,14 @@ export class SourceCaches implements Disposable {
       {
         onChange: (profile, before) => {
           if (!isClusterProfile(profile)) return;
-          const key = reflectorKey(profile.metadata);
+          const key = nameId(profile.metadata);
           this.#profiles.set(key, profile);
           // Who has a name depends on the profile alone, and a profile never changes its manager.
           if (before === undefined) onChange();
           else onProfile(key);
         },
         onDelete: ({ metadata }) => {
-          const key = reflectorKey(metadata);
+          const key = nameId(metadata);
           this.#profiles.delete(key);
           // The plan for its name may be the same.
           onProfile(key);

@@ -1,4 +1,3 @@
-import { reflectorKey } from "../../access/kube/kept-objects.ts";
 import type { KubeClient, ObjectRef } from "../../access/kube/kube-client.ts";
 import {
   profileManifest,
@@ -14,6 +13,7 @@ import {
   listAt,
   recordAt,
 } from "../../api/fields.ts";
+import { nameId } from "../../api/keys.ts";
 import type { KubeObject, Manifest } from "../../api/kubernetes.ts";
 import { knownResource } from "../../api/resources.ts";
 
@@ -76,7 +76,7 @@ export class ProfileWriter {
 
   #appliedTo({ metadata }: Manifest): { object?: string; status?: string } {
     const { namespace, name = "" } = metadata;
-    const key = reflectorKey({ namespace, name });
+    const key = nameId({ namespace, name });
     const known = this.#applied.get(key) ?? {};
     this.#applied.set(key, known);
     return known;

@@ -1,11 +1,11 @@
 import type { KubeClient } from "../../access/kube/kube-client.ts";
 import type { Clock } from "../../access/time/clock.ts";
 import type { ClusterProfileRef, Component } from "../../api/component.ts";
+import { targetId } from "../../api/keys.ts";
 import { describe } from "../../api/kubernetes.ts";
 import { protectedCondition } from "../../api/reasons.ts";
 import { anchorKey } from "../../installation/anchor-object.ts";
 import type { AnchorGate } from "../apply/install-attempt.ts";
-import { targetIdOf } from "../component-identity.ts";
 import type { NewEvent } from "../events.ts";
 import { lastingLogFieldsOf, type Log } from "../log.ts";
 import type { Target } from "../target/target.ts";
@@ -42,7 +42,7 @@ export class Guards {
   readonly #options: GuardsOptions;
   readonly #users = new HubUsers();
   readonly #byClient = new WeakMap<KubeClient, ClusterGuard>();
-  /** The newest guard of each spoke, by `targetIdOf`. */
+  /** The newest guard of each spoke, by `targetId`. */
   readonly #byTarget = new Map<string, ClusterGuard>();
 
   constructor(options: GuardsOptions) {
@@ -90,14 +90,14 @@ export class Guards {
 
   /** Stops protecting a component, and leaves the policies as they are. */
   stopProtecting(component: Component): void {
-    this.#byTarget.get(targetIdOf(component))?.stopProtecting(component);
+    this.#byTarget.get(targetId(component))?.stopProtecting(component);
   }
 
   /** The protection that the condition of a component tells. `off`: it has no such condition. Undefined: keep the condition as it is. */
   protectionOf(component: Component): Protection | "off" | undefined {
     if (this.#options.protection === "None") return "off";
     if (component.spec?.clusterProfileRef === undefined) return "off";
-    const known = this.#byTarget.get(targetIdOf(component))?.protection;
+    const known = this.#byTarget.get(targetId(component))?.protection;
     const hasCondition = component.status?.conditions?.some(
       ({ type }) => type === protectedCondition,
     );
@@ -108,7 +108,7 @@ export class Guards {
     const { protection, log, ...options } = this.#options;
     const { profile, client, fieldManager } = target;
     if (profile === undefined || protection === "None") return undefined;
-    const id = targetIdOf(component);
+    const id = targetId(component);
     const known = this.#byClient.get(client);
     if (known !== undefined) return known;
     const guard = new ClusterGuard(

@@ -3,7 +3,8 @@ import { Reflector } from "../../access/kube/reflector.ts";
 import type { Clock } from "../../access/time/clock.ts";
 import { canonicalJson, listAt, recordAt, textAt } from "../../api/fields.ts";
 import { foreignText } from "../../api/foreign-text.ts";
-import { identityOf, keyOf, type KubeObject } from "../../api/kubernetes.ts";
+import { objectId } from "../../api/keys.ts";
+import { keyOf, type KubeObject } from "../../api/kubernetes.ts";
 import { anchorAnnotations } from "../../installation/anchor.ts";
 import { type Log, logWatchBug } from "../log.ts";
 import { policyKinds } from "./policy-objects.ts";
@@ -49,11 +50,11 @@ export class PolicyWatch implements Disposable {
           },
           {
             onChange: (object) => {
-              const noted = this.#noted.get(identityOf(keyOf(object)));
+              const noted = this.#noted.get(objectId(keyOf(object)));
               if (noted !== undefined && noted !== stateOf(object)) onDisturbed();
             },
             onDelete: (object) => {
-              if (this.#noted.has(identityOf(keyOf(object)))) onDisturbed();
+              if (this.#noted.has(objectId(keyOf(object)))) onDisturbed();
             },
             onSynced: () => {
               if (this.#isAnyMissing()) onDisturbed();
@@ -69,7 +70,7 @@ export class PolicyWatch implements Disposable {
   /** Replaces the noted states. */
   note(objects: readonly KubeObject[]): void {
     this.#noted.clear();
-    for (const object of objects) this.#noted.set(identityOf(keyOf(object)), stateOf(object));
+    for (const object of objects) this.#noted.set(objectId(keyOf(object)), stateOf(object));
   }
 
   [Symbol.dispose](): void {
@@ -91,7 +92,7 @@ export class PolicyWatch implements Disposable {
   #isAnyMissing(): boolean {
     if (!this.#reflectors.every(({ isSynced }) => isSynced)) return false;
     const live = this.#reflectors.flatMap((reflector) => [...reflector.values()]);
-    const liveIds = new Set(live.map((object) => identityOf(keyOf(object))));
+    const liveIds = new Set(live.map((object) => objectId(keyOf(object))));
     return [...this.#noted.keys()].some((id) => !liveIds.has(id));
   }
 }

@@ -5,8 +5,8 @@ import type { Component } from "../../api/component.ts";
 import { conditionOf } from "../../api/conditions.ts";
 import type { FleetSet } from "../../api/fleet-set.ts";
 import { foreignText } from "../../api/foreign-text.ts";
+import { targetId } from "../../api/keys.ts";
 import { contestedCondition } from "../../api/reasons.ts";
-import { targetIdOf } from "../component-identity.ts";
 import type { QueueObserver } from "../queue/queue.ts";
 import { addDiscoveryMetrics, type DiscoveredCluster } from "./discovery-metrics.ts";
 import { addLiveGauge, addValidityGauge } from "./live-gauge.ts";
@@ -201,7 +201,7 @@ function addComponentMetrics(registry: Registry, read: () => Iterable<Component>
       this.reset();
       for (const component of read()) {
         const { version = "" } = component.status ?? {};
-        info.set({ ...labelsOf(component), version, spoke: targetIdOf(component) }, 1);
+        info.set({ ...labelsOf(component), version, spoke: targetId(component) }, 1);
       }
     },
   });

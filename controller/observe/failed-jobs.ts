@@ -3,13 +3,8 @@ import type { KubeClient } from "../../access/kube/kube-client.ts";
 import type { Clock } from "../../access/time/clock.ts";
 import { abortable } from "../../access/time/deadline.ts";
 import { Deadline } from "../../access/time/deadline.ts";
-import {
-  describe,
-  identityOf,
-  type KubeObject,
-  type ObjectKey,
-  isJob,
-} from "../../api/kubernetes.ts";
+import { objectId } from "../../api/keys.ts";
+import { describe, type KubeObject, type ObjectKey, isJob } from "../../api/kubernetes.ts";
 import { knownResource } from "../../api/resources.ts";
 import type { ObservedObject } from "../../installation/observed-object.ts";
 import { conditionFieldsOf } from "../../installation/pod-cause.ts";
@@ -72,9 +67,9 @@ export class FailedJobs {
   ): Promise<JobFindings> {
     const suspects = desired
       .filter(isJob)
-      .flatMap((key) => observed.get(identityOf(key)) ?? [])
+      .flatMap((key) => observed.get(objectId(key)) ?? [])
       .filter(({ mayHaveFailed, deleting }) => mayHaveFailed === true && !deleting);
-    const ids = new Set(suspects.map(({ key }) => identityOf(key)));
+    const ids = new Set(suspects.map(({ key }) => objectId(key)));
     for (const id of this.#checks.keys()) if (!ids.has(id)) this.#checks.delete(id);
     const unknown = suspects.filter((one) => !this.#isKnown(one));
     if (unknown.length > 0) {
@@ -91,20 +86,20 @@ export class FailedJobs {
   }
 
   #failureOf(one: ObservedObject): readonly (readonly [uid: string, sentence: string])[] {
-    const failure = this.#isKnown(one) ? this.#checks.get(identityOf(one.key))?.failure : undefined;
+    const failure = this.#isKnown(one) ? this.#checks.get(objectId(one.key))?.failure : undefined;
     return failure === undefined ? [] : [[one.uid, sentenceOf(one.key, failure)]];
   }
 
   /** A failed Job stays failed, whatever else changes. */
   #isKnown({ key, uid, resourceVersion }: ObservedObject): boolean {
-    const check = this.#checks.get(identityOf(key));
+    const check = this.#checks.get(objectId(key));
     if (check?.uid !== uid) return false;
     return check.failure !== undefined || check.resourceVersion === resourceVersion;
   }
 
   /** Checks a Job, or waits for the check that is already running. */
   #checkOnce(one: ObservedObject, deps: Pick<JobDeps, "client" | "log">): Promise<void> {
-    const id = identityOf(one.key);
+    const id = objectId(one.key);
     const check = this.#open.get(id) ?? this.#check(one, deps).finally(() => this.#open.delete(id));
     this.#open.set(id, check);
     return check;
@@ -121,11 +116,11 @@ export class FailedJobs {
     try {
       const job = await client.get(ref, {}, this.#signal);
       const failure = job?.metadata.uid === uid ? failureOf(job) : undefined;
-      this.#checks.set(identityOf(key), { ...seen, failure });
+      this.#checks.set(objectId(key), { ...seen, failure });
     } catch (err) {
       // Without the right to read the Job, do not ask again before it changes.
       const isRefused = err instanceof ApiError && err.status === 403;
-      if (isRefused) this.#checks.set(identityOf(key), { ...seen, failure: undefined });
+      if (isRefused) this.#checks.set(objectId(key), { ...seen, failure: undefined });
       log.debug({ job: describe(key), err }, "Could not ask whether a Job failed");
     }
   }

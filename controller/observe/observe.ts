@@ -1,9 +1,9 @@
 import type { ObjectRef } from "../../access/kube/kube-client.ts";
 import type { Listing } from "../../access/kube/reflector.ts";
 import { abortable } from "../../access/time/deadline.ts";
-import { identityOf, keyOf, type KubeObject, type ObjectKey } from "../../api/kubernetes.ts";
+import { kindId, objectId } from "../../api/keys.ts";
+import { keyOf, type KubeObject, type ObjectKey } from "../../api/kubernetes.ts";
 import type { ResourceType } from "../../api/resources.ts";
-import { kindIdOf } from "../../installation/kinds.ts";
 import {
   type Gone,
   GoneObjects,
@@ -53,7 +53,7 @@ class LiveObservation implements Observation {
 
   watchKinds(resources: readonly ResourceType[]): void {
     this.#assertOpen();
-    const desired = new Map(resources.map((resource) => [kindIdOf(resource), resource]));
+    const desired = new Map(resources.map((resource) => [kindId(resource), resource]));
     for (const [kind, { resource }] of this.#watches) {
       const { apiVersion, plural } = desired.get(kind) ?? {};
       if (apiVersion !== resource.apiVersion || plural !== resource.plural) this.#close(kind);
@@ -67,7 +67,7 @@ class LiveObservation implements Observation {
 
   watchSingles(singles: readonly ObjectRef[]): void {
     this.#assertOpen();
-    const desired = new Map(singles.map((ref) => [identityOf({ ...ref.resource, ...ref }), ref]));
+    const desired = new Map(singles.map((ref) => [objectId({ ...ref.resource, ...ref }), ref]));
     for (const [id, watch] of this.#singles) {
       if (desired.has(id)) continue;
       watch[Symbol.dispose]();
@@ -79,7 +79,7 @@ class LiveObservation implements Observation {
   }
 
   noteSingle(object: KubeObject): void {
-    const id = identityOf(keyOf(object));
+    const id = objectId(keyOf(object));
     // A hash instead of the object: the text of an inventory takes some 10 kB.
     const state = singleStateOf(object);
     this.#noted.set(id, state);
@@ -91,7 +91,7 @@ class LiveObservation implements Observation {
   }
 
   isLost({ key, uid }: { readonly key: ObjectKey; readonly uid: string }): boolean {
-    return this.#singles.get(identityOf(key))?.isLost(uid) === true;
+    return this.#singles.get(objectId(key))?.isLost(uid) === true;
   }
 
   async waitForSync(signal: AbortSignal): Promise<void> {
@@ -125,8 +125,8 @@ class LiveObservation implements Observation {
 
   note(objects: readonly ObservedObject[]): void {
     for (const object of objects) {
-      const id = identityOf(object.key);
-      const isWatched = this.#watches.has(kindIdOf(object.key));
+      const id = objectId(object.key);
+      const isWatched = this.#watches.has(kindId(object.key));
       // An answer may arrive after the event that its object is gone.
       const isGone = this.#gones.wentAfter(id, object);
       if (!isWatched || isGone || isOlder(object, this.#records.get(id))) continue;
@@ -209,14 +209,14 @@ class LiveObservation implements Observation {
     this.#watches.get(kind)?.[Symbol.dispose]();
     this.#watches.delete(kind);
     for (const [id, { key }] of this.#records) {
-      if (kindIdOf(key) !== kind) continue;
+      if (kindId(key) !== kind) continue;
       this.#records.delete(id);
       this.#workloads.delete(id);
     }
   }
 
   #takeObject({ metadata: record, workload }: WatchedObject, wasListed: boolean): void {
-    const id = identityOf(record.key);
+    const id = objectId(record.key);
     const known = this.#records.get(id);
     const isStale = isOlder(record, known);
     if (!isStale) this.#record(id, record);
@@ -254,7 +254,7 @@ class LiveObservation implements Observation {
   }
 
   #takeDeletion({ metadata: record }: WatchedObject): void {
-    const id = identityOf(record.key);
+    const id = objectId(record.key);
     const known = this.#records.get(id);
     // Last seen before our own write: the object is missing in a list, and `#dropUnlisted` compares the write with that list.
     if (isOlder(record, known)) return;
@@ -273,7 +273,7 @@ class LiveObservation implements Observation {
   /** Replaces records by the objects of a list, also newer records when an older state of the cluster was restored. Keeps records of writes during the list. */
   #takeList(watch: KindWatch, listing: Listing): void {
     for (const { metadata: record, workload } of watch.objects()) {
-      const id = identityOf(record.key);
+      const id = objectId(record.key);
       const known = this.#records.get(id);
       if (known?.resourceVersion === record.resourceVersion) continue;
       if (!listing.wentBack && isOlder(listing, known)) continue;
@@ -287,7 +287,7 @@ class LiveObservation implements Observation {
   /** Drops the records of a kind that are missing in a list. */
   #dropUnlisted(kind: string, watch: KindWatch, listing?: Listing): void {
     for (const [id, record] of this.#records) {
-      if (kindIdOf(record.key) !== kind || watch.has(record.key)) continue;
+      if (kindId(record.key) !== kind || watch.has(record.key)) continue;
       // The object was written during the list: its watch event is still to come.
       if (listing?.wentBack === false && isOlder(listing, record)) continue;
       this.#forget(id, { uid: record.uid });

@@ -4,9 +4,9 @@ import type { Clock } from "../../access/time/clock.ts";
 import { abortable } from "../../access/time/deadline.ts";
 import { Deadline } from "../../access/time/deadline.ts";
 import { isRecord } from "../../api/fields.ts";
-import { identityOf, keyOf, type KubeObject, type ObjectKey } from "../../api/kubernetes.ts";
+import { kindId, objectId } from "../../api/keys.ts";
+import { keyOf, type KubeObject, type ObjectKey } from "../../api/kubernetes.ts";
 import { knownResource } from "../../api/resources.ts";
-import { kindIdOf } from "../../installation/kinds.ts";
 import { causeOfPods, causeOfRefusal, podsOfNewest } from "../../installation/pod-cause.ts";
 import {
   isWorkload,
@@ -36,7 +36,7 @@ export async function readVisibleReadiness(
 ): Promise<VisibleReadiness> {
   const refused = observation.refused();
   const refusalOf = (key: ObjectKey): string | undefined =>
-    isWorkload(key) ? refused.get(kindIdOf(key)) : undefined;
+    isWorkload(key) ? refused.get(kindId(key)) : undefined;
   const seen = desired.filter((key) => refusalOf(key) === undefined);
   const [unseen] = desired.flatMap((key) => refusalOf(key) ?? []).toSorted();
   const waiting = waitingAmong(seen, observation.workloads());
@@ -85,7 +85,7 @@ export class WorkloadCauses {
     signal: AbortSignal,
   ): Promise<ReadonlyMap<string, string>> {
     const now = deps.clock.now();
-    const byId = new Map(waiting.map((workload) => [identityOf(keyOf(workload)), workload]));
+    const byId = new Map(waiting.map((workload) => [objectId(keyOf(workload)), workload]));
     for (const id of this.#checks.keys()) if (!byId.has(id)) this.#checks.delete(id);
     const free = maxOpenChecks - this.#open.size;
     const due = [...byId].filter(([id]) => this.#isDue(id, now)).slice(0, free);

@@ -1,7 +1,8 @@
 import type { Component } from "../../api/component.ts";
 import { askedDelivery, type Delivery, managedClusterOf } from "../../api/delivery.ts";
 import { FleetError } from "../../api/errors.ts";
-import { hasFinalizer, targetIdOf } from "../component-identity.ts";
+import { targetId } from "../../api/keys.ts";
+import { hasFinalizer } from "../component-identity.ts";
 import { refusalOf } from "../reconcile/claims.ts";
 import { managedClusterRef } from "./find-works.ts";
 import { getFrom } from "./hub-works.ts";
@@ -27,7 +28,7 @@ export async function deliveryOf(
   if (managedClusterOf(component) !== undefined) return asked === "Push" ? "HandBack" : "Pull";
   // What is removed without a record was pushed.
   if (asked === "Push" || component.metadata.deletionTimestamp !== undefined) return "Push";
-  if (asked === "Pull") return targetIdOf(component) === "" ? "Push" : "Pull";
+  if (asked === "Pull") return targetId(component) === "" ? "Push" : "Pull";
   // Without permission the component must learn nothing about its cluster.
   const isBound = hasFinalizer(component) || refusalOf(component, deps) !== undefined;
   if (deps.pull?.mode !== "Auto" || isBound) return "Push";

@@ -1,4 +1,4 @@
-import { type Component, componentKeyOf } from "../../api/component.ts";
+import { type Component } from "../../api/component.ts";
 import { conditionOf } from "../../api/conditions.ts";
 import {
   componentWorkPrefix,
@@ -9,7 +9,8 @@ import {
 } from "../../api/delivery.ts";
 import { FleetError } from "../../api/errors.ts";
 import { byText } from "../../api/fields.ts";
-import { describe, type KubeObject } from "../../api/kubernetes.ts";
+import { componentId } from "../../api/keys.ts";
+import { type KubeObject } from "../../api/kubernetes.ts";
 import { componentUidLabel } from "../../installation/anchor.ts";
 import { installationNamespace } from "../../installation/installation-namespace.ts";
 import { clusterNameOf } from "../component-identity.ts";
@@ -158,7 +159,7 @@ function assertFree(
   const message =
     other === undefined
       ? `${work} brings a component to the same cluster that this hub does not have; docs/ocm.md says how such a work goes`
-      : `${describe(componentKeyOf(other))} is installed on the same cluster already`;
+      : `${componentId(other)} is installed on the same cluster already`;
   throw new FleetError("DuplicateComponent", message);
 }
 

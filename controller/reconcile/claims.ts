@@ -1,10 +1,11 @@
 import { refusedReference } from "../../access/providers/reference-policy.ts";
 import type { References } from "../../access/providers/references.ts";
-import { type Component, componentKeyOf } from "../../api/component.ts";
+import { type Component } from "../../api/component.ts";
 import { conditionOf } from "../../api/conditions.ts";
 import { FleetError } from "../../api/errors.ts";
-import { type Condition, describe } from "../../api/kubernetes.ts";
-import { hasFinalizer, targetIdOf } from "../component-identity.ts";
+import { componentId, targetId } from "../../api/keys.ts";
+import { type Condition } from "../../api/kubernetes.ts";
+import { hasFinalizer } from "../component-identity.ts";
 import type { ReconcileDeps } from "./reconcile-deps.ts";
 
 /**
@@ -25,7 +26,7 @@ export function olderDuplicateOf(
 
 /** Whether two components are of one kind and for one cluster: only one of them may have it. */
 export function areRivals(one: Component, other: Component): boolean {
-  return one.kind === other.kind && targetIdOf(one) === targetIdOf(other);
+  return one.kind === other.kind && targetId(one) === targetId(other);
 }
 
 /** Throws FleetError `DuplicateComponent` when another component has the cluster already. */
@@ -34,7 +35,7 @@ export function assertOnlyOne(component: Component, deps: ClaimDeps): void {
   if (older === undefined) return;
   throw new FleetError(
     "DuplicateComponent",
-    `${describe(componentKeyOf(older))} is installed on the same cluster already`,
+    `${componentId(older)} is installed on the same cluster already`,
   );
 }
 
@@ -117,7 +118,7 @@ export function* claimantsOf(
   component: Component,
   { components, ...permissions }: ClaimDeps,
 ): Generator<Component> {
-  for (const other of components.of(targetIdOf(component))) {
+  for (const other of components.of(targetId(component))) {
     if (other.kind !== component.kind) continue;
     if (wasTakenUp(other) || refusalOf(other, permissions) === undefined) yield other;
   }

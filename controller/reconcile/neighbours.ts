@@ -3,9 +3,9 @@ import type { Clock } from "../../access/time/clock.ts";
 import { type Component, componentKeyOf, type ComponentKind } from "../../api/component.ts";
 import { FleetError } from "../../api/errors.ts";
 import { foreignText } from "../../api/foreign-text.ts";
+import { componentId, objectId } from "../../api/keys.ts";
 import {
   describe,
-  identityOf,
   keyOf,
   type KubeObject,
   type Manifest,
@@ -85,8 +85,8 @@ export class Neighbours {
     // What is claimed after the end of an attempt would stay.
     signal.throwIfAborted();
     const anchors = listed ?? [];
-    const ownId = identityOf(anchorKey({ component, target }));
-    const own = anchors.find((anchor) => identityOf(keyOf(anchor)) === ownId);
+    const ownId = objectId(anchorKey({ component, target }));
+    const own = anchors.find((anchor) => objectId(keyOf(anchor)) === ownId);
     // The install checks whether the anchor belongs to this component.
     if (own !== undefined) return own;
     const noAnchor = listed === undefined ? "unknown" : undefined;
@@ -143,8 +143,8 @@ export class Neighbours {
   ): Promise<ReadonlyMap<string, string> | undefined> {
     const anchors = await installedAnchors(target.client, signal);
     if (anchors === undefined) return undefined;
-    const ownId = identityOf(anchorKey({ component, target }));
-    const own = anchors.find((anchor) => identityOf(keyOf(anchor)) === ownId);
+    const ownId = objectId(anchorKey({ component, target }));
+    const own = anchors.find((anchor) => objectId(keyOf(anchor)) === ownId);
     const components = [...all()];
     const holders = new Map<string, string>();
     for (const anchor of anchors) {
@@ -174,12 +174,12 @@ async function installedAnchors(
 
 /** The sentence that names the holder of a shared object; unique for each component. */
 export function holderText(holder: Component): string {
-  return `Belongs to the installation of ${describe(componentKeyOf(holder))}`;
+  return `Belongs to the installation of ${componentId(holder)}`;
 }
 
 function desiredKeys(manifests: readonly Manifest[]): DesiredKeys {
   const keys = manifests.map(keyOf).filter((key) => !outlives(key));
-  return new Map(keys.map((key) => [identityOf(key), key]));
+  return new Map(keys.map((key) => [objectId(key), key]));
 }
 
 /** Whether another component may be about to write the same objects, without an anchor that shows it yet. All other components save a request. */
@@ -198,7 +198,7 @@ function holdingOf(anchor: KubeObject, components: readonly Component[]): Holdin
   const kind = anchorKindOf(anchor.metadata.name);
   if (kind === undefined) return undefined;
   const entries = decodeInventory(inventoryTextOf(anchor))?.entries;
-  const ids = entries && new Set(entries.map(identityOf));
+  const ids = entries && new Set(entries.map(objectId));
   return {
     kind,
     ids,
@@ -228,7 +228,7 @@ export function isAnchorOf({ metadata }: KubeObject, component: Component): bool
 /** The inventory of an anchor: identities, and whether the cluster accepted the object. */
 function acceptedEntries(anchor: KubeObject): ReadonlyMap<string, boolean> {
   const entries = decodeInventory(inventoryTextOf(anchor))?.entries ?? [];
-  return new Map(entries.map((one) => [identityOf(one), one.fingerprint !== undefined]));
+  return new Map(entries.map((one) => [objectId(one), one.fingerprint !== undefined]));
 }
 
 /** Within one second of creation the uid decides, so that both sides decide the same. */
@@ -246,7 +246,7 @@ function assertApart(
   if (overlap === undefined || holding === undefined) return;
   const { holder, anchor } = holding;
   if (holder !== undefined && holding.kind === kind) {
-    const name = describe(componentKeyOf(holder));
+    const name = componentId(holder);
     const way = holder.spec?.clusterProfileRef === undefined ? "" : `, ${clusterNameOf(holder)}`;
     const message = `${name} is installed on the same cluster already${way}`;
     throw new FleetError("DuplicateComponent", message);

@@ -3,7 +3,8 @@ import type { Component } from "../../api/component.ts";
 import { conditionOf } from "../../api/conditions.ts";
 import { FleetError } from "../../api/errors.ts";
 import { setLabels } from "../../api/fleet-set.ts";
-import { identityOf, keyOf, type Manifest, type ObjectKey } from "../../api/kubernetes.ts";
+import { objectId } from "../../api/keys.ts";
+import { keyOf, type Manifest, type ObjectKey } from "../../api/kubernetes.ts";
 import { contestedCondition } from "../../api/reasons.ts";
 import { isHandedBack } from "../../installation/predecessor.ts";
 import { isUnwanted } from "../../installation/strays.ts";
@@ -167,7 +168,7 @@ function waitsOf({ memory: { conflicts, blockades } }: View, now: number) {
 
 /** Whether an object is part of an installation: not left to another component, nor kept out until the set stamps the component. */
 function isInstalled(key: ObjectKey, { memory }: View, isHeld: boolean): boolean {
-  const id = identityOf(key);
+  const id = objectId(key);
   if (memory.sharing.left.has(id)) return false;
   return !isHeld || memory.inventory === undefined || memory.entryOf(id) !== undefined;
 }

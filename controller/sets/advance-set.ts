@@ -1,6 +1,7 @@
 import { WriteRefusedError } from "../../access/http/write-permit.ts";
 import type { Clock } from "../../access/time/clock.ts";
 import type { FleetSet, FleetSetStatus } from "../../api/fleet-set.ts";
+import { setId } from "../../api/keys.ts";
 import type { Verification } from "../../sets/check-answer.ts";
 import { decide } from "../../sets/decide.ts";
 import type { Decision, SetFacts, Stamp } from "../../sets/facts.ts";
@@ -8,7 +9,6 @@ import type { History } from "../../sets/standing.ts";
 import type { EventRecorder } from "../events.ts";
 import type { Next } from "../queue/delays.ts";
 import { isWriteConflict, type NotTaken, sendAll } from "./send-writes.ts";
-import { setKeyOf } from "./set-caches.ts";
 import { recordEvents, setEvents, stampEvents } from "./set-events.ts";
 import type { ChildWriter } from "./write-children.ts";
 import type { RevisionWriter } from "./write-revisions.ts";
@@ -154,7 +154,7 @@ async function write(
   const notTaken = await writeChildren(facts, decision, deps, signal);
   deps.onNotTaken(set, notTaken);
   const { refused, errors } = notTaken;
-  if (refused.size + errors.length > 0) await tellAgain(setKeyOf(set), deps, signal);
+  if (refused.size + errors.length > 0) await tellAgain(setId(set), deps, signal);
   if (errors.length > 0) throw errors.find((error) => !isWriteConflict(error)) ?? errors[0];
   if (decision.status.rollout?.phase === "Complete") await deps.revisions.prune(facts, signal);
   const { nextDecisionAt } = decision;

@@ -9,12 +9,12 @@ import {
   setFieldManager,
   setLabels,
 } from "../../api/fleet-set.ts";
+import { ownerSetId, setId } from "../../api/keys.ts";
 import type { JsonObject, ManagedFieldsEntry, Manifest } from "../../api/kubernetes.ts";
 import type { Content } from "../../render/content.ts";
 import { shortHashOf } from "../../sets/desired-spec.ts";
 import type { SelectedCluster, Stamp } from "../../sets/facts.ts";
 import { setSelectorOf } from "../../sets/revision-object.ts";
-import { ownerKeyOf, setKeyOf } from "./set-caches.ts";
 
 const longestName = 200;
 
@@ -44,7 +44,7 @@ export function stampedNameOf(set: FleetSet, { child, cluster }: Stamp): string 
 export function isChildOf(component: Component, set: FleetSet): boolean {
   const { name, annotations = {} } = component.metadata;
   return (
-    ownerKeyOf(component) === setKeyOf(set) &&
+    ownerSetId(component) === setId(set) &&
     annotations[setAnnotations.setUid] === set.metadata.uid &&
     annotations[setAnnotations.component] === name
   );

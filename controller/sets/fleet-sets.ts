@@ -9,13 +9,12 @@ import type { ClusterProfile } from "../../api/cluster-profile.ts";
 import type { ClusterProfileRef, Component } from "../../api/component.ts";
 import { isSameJson } from "../../api/fields.ts";
 import { type FleetSet, fleetSetKinds } from "../../api/fleet-set.ts";
+import { componentId, ownerSetId, setId, targetId } from "../../api/keys.ts";
 import { contentOf } from "../../render/content.ts";
 import type { Releases } from "../../render/release/releases.ts";
 import type { RenderOptions } from "../../render/render.ts";
 import type { SetFacts } from "../../sets/facts.ts";
-import { clusterKeyOf } from "../../sets/removals.ts";
 import type { History } from "../../sets/standing.ts";
-import { keyTextOf } from "../component-identity.ts";
 import type { Components } from "../components.ts";
 import type { EventRecorder, NewEvent } from "../events.ts";
 import type { Log } from "../log.ts";
@@ -34,7 +33,7 @@ import { earlierSetKeyOf } from "./other-set.ts";
 import { RecentWrites } from "./recent-writes.ts";
 import { Selections } from "./selections.ts";
 import { isWriteConflict } from "./send-writes.ts";
-import { ownerKeyOf, SetCaches, setKeyOf } from "./set-caches.ts";
+import { SetCaches } from "./set-caches.ts";
 import { SetDigests } from "./set-digest.ts";
 import { deletionEvents, editEvents, ignoredPolicyEvent } from "./set-events.ts";
 import { ChildWriter } from "./write-children.ts";
@@ -126,9 +125,9 @@ export class FleetSets implements AsyncDisposable {
       factsOf: (key) => this.#digestedFactsOf(key),
       setOf: (key) => this.#setOf(key),
       onNotTaken: (set, notTaken) =>
-        this.#notTakenOf(setKeyOf(set)).remember(set, notTaken, clock.now()),
-      onSeen: (set, history) => void this.#histories.set(setKeyOf(set), history),
-      onVerifications: (set, wanted) => this.#verifications.ask(setKeyOf(set), wanted),
+        this.#notTakenOf(setId(set)).remember(set, notTaken, clock.now()),
+      onSeen: (set, history) => void this.#histories.set(setId(set), history),
+      onVerifications: (set, wanted) => this.#verifications.ask(setId(set), wanted),
     };
     this.#queue = new WorkQueue({
       work: (key, ended) => this.#advance(key, ended),
@@ -148,7 +147,7 @@ export class FleetSets implements AsyncDisposable {
   }
 
   componentChanged(component: Component, before: Component | undefined): void {
-    this.#components.see(keyTextOf(component), component);
+    this.#components.see(componentId(component), component);
     const [owner, owned] = [component, before].map((one) => one && this.#ownerOf(one));
     const isNews = before?.metadata.generation !== component.metadata.generation;
     if (before !== undefined && owner !== owned) {
@@ -159,13 +158,13 @@ export class FleetSets implements AsyncDisposable {
   }
 
   componentDeleted(component: Component): void {
-    this.#components.delete(keyTextOf(component));
+    this.#components.delete(componentId(component));
     const key = this.#ownerOf(component);
     const set = key === undefined ? undefined : this.#caches.sets.get(key);
     if (set !== undefined) this.#record(set, deletionEvents(set, component));
     // Another set may have waited for the cluster.
     const waiting = [key, ...this.#keysOn([component])];
-    for (const one of waiting) this.#notTaken.get(one ?? "")?.forget(clusterKeyOf(component));
+    for (const one of waiting) this.#notTaken.get(one ?? "")?.forget(targetId(component));
     this.#wake(waiting);
   }
 
@@ -203,8 +202,8 @@ export class FleetSets implements AsyncDisposable {
       before.metadata.deletionTimestamp === set.metadata.deletionTimestamp &&
       isSameJson(before.spec, set.spec);
     // With a new spec the set may leave clusters to other sets.
-    this.#wake(isSame ? [setKeyOf(set)] : this.#selections.put(set));
-    this.#wake(this.#laterThan(setKeyOf(set)));
+    this.#wake(isSame ? [setId(set)] : this.#selections.put(set));
+    this.#wake(this.#laterThan(setId(set)));
   }
 
   /** The sets that begin on a cluster when this one is done there. */
@@ -215,7 +214,7 @@ export class FleetSets implements AsyncDisposable {
   }
 
   #setGone(set: FleetSet): void {
-    const key = setKeyOf(set);
+    const key = setId(set);
     this.#queue.forget(key);
     this.#forget(key);
     if (!this.#isStarted) return;
@@ -228,20 +227,20 @@ export class FleetSets implements AsyncDisposable {
     if (!this.#isStarted) return;
     // A set that no longer selects a cluster may have a component there.
     const places = Object.values(fleetSetKinds).map(({ component }) => placeOf(component, cluster));
-    const owners = places.flatMap((place) => this.#components.in(place).map(ownerKeyOf));
+    const owners = places.flatMap((place) => this.#components.in(place).map(ownerSetId));
     this.#wake([...this.#selections.profileChanged(cluster, profile), ...owners]);
   }
 
   /** The key of the set that wrote a component. Its labels alone may name a set that does not exist, or that did not write it. */
   #ownerOf(component: Component): string | undefined {
-    const key = ownerKeyOf(component);
+    const key = ownerSetId(component);
     const set = key === undefined ? undefined : this.#caches.sets.get(key);
     return set !== undefined && isChildOf(component, set) ? key : undefined;
   }
 
   /** The sets that select the clusters of components. */
   #keysOn(components: readonly Component[]): ReadonlySet<string> {
-    return this.#selections.keysOn(components.map((one) => placeOf(one.kind, clusterKeyOf(one))));
+    return this.#selections.keysOn(components.map((one) => placeOf(one.kind, targetId(one))));
   }
 
   #wake(keys: Iterable<string | undefined>): void {

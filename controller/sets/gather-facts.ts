@@ -1,4 +1,3 @@
-import { reflectorKey } from "../../access/kube/kept-objects.ts";
 import {
   distrustedProfile,
   refusedReference,
@@ -8,22 +7,21 @@ import type { ClusterProfile } from "../../api/cluster-profile.ts";
 import type { Component } from "../../api/component.ts";
 import { byText } from "../../api/fields.ts";
 import { type FleetSet, setAnnotations, setLabels } from "../../api/fleet-set.ts";
+import { nameId, ownerSetId, setId, targetId } from "../../api/keys.ts";
 import { contentOf } from "../../sets/content.ts";
 import { DesiredSpecs } from "../../sets/desired-spec.ts";
 import type { Obstacle, SelectedCluster, SetFacts } from "../../sets/facts.ts";
 import { exclusionOf } from "../../sets/members.ts";
-import { clusterKeyOf } from "../../sets/removals.ts";
 import { revisionOf } from "../../sets/revision-object.ts";
 import { stageOf } from "../../sets/stages.ts";
 import { type Adoption, judgeAdoption } from "./adoption.ts";
 import { isChildOf } from "./child-object.ts";
 import { ageOf, componentKindOf, type HubView, placeOf, type Selector } from "./hub-view.ts";
 import { waitsOf } from "./other-set.ts";
-import { ownerKeyOf, setKeyOf } from "./set-caches.ts";
 
 /** All that a decision about a set follows from. Pure. */
 export function gatherFacts(set: FleetSet, view: HubView): SetFacts {
-  const key = setKeyOf(set);
+  const key = setId(set);
   const selection = view.selectionOf(set);
   const children = view
     .components(key)
@@ -55,7 +53,7 @@ export function gatherFacts(set: FleetSet, view: HubView): SetFacts {
     const found = others.judge(cluster);
     if (found === undefined) continue;
     if (found.kind === "leave") {
-      obstacles.set(reflectorKey(cluster), found.obstacle);
+      obstacles.set(nameId(cluster), found.obstacle);
     } else adopted.push(withoutMarks(found.component));
   }
   const waits = waitsOf(set, selection.clusters, view);
@@ -72,13 +70,13 @@ class Neighbourhood {
   constructor(set: FleetSet, children: readonly Component[], view: HubView) {
     this.#set = set;
     this.#view = view;
-    this.#owned = new Set(children.map(clusterKeyOf));
+    this.#owned = new Set(children.map(targetId));
     this.#specs = new DesiredSpecs(contentOf(set, view));
   }
 
   /** Why the set may not take a cluster, the component there that it takes over, or undefined: nothing is in its way. */
   judge(cluster: SelectedCluster): Adoption | undefined {
-    const key = reflectorKey(cluster);
+    const key = nameId(cluster);
     const profile = this.#view.profiles.get(key);
     const { policy, refusals } = this.#view;
     const refused = notPermitted(this.#set, { cluster, profile }, policy) ?? refusals.get(key);
@@ -99,7 +97,7 @@ class Neighbourhood {
   }
 
   #isOwned(component: Component): boolean {
-    const owner = ownerKeyOf(component);
+    const owner = ownerSetId(component);
     const set = owner === undefined ? undefined : this.#view.set(owner);
     return set !== undefined && isChildOf(component, set);
   }
@@ -107,7 +105,7 @@ class Neighbourhood {
   /** Only an older set that manages the cluster or will is in the way. */
   #duplicate(selected: SelectedCluster, profile: ClusterProfile): Adoption | undefined {
     const age = ageOf(this.#set);
-    const selectors = this.#view.selectors(this.#set.kind, reflectorKey(selected));
+    const selectors = this.#view.selectors(this.#set.kind, nameId(selected));
     const rival = firstOlder(selectors, age, ({ set, cluster }) => {
       const stage = stageOf(set.spec.rollout?.stages ?? [], { cluster, profile });
       return (

@@ -1,13 +1,11 @@
-import { reflectorKey } from "../../access/kube/kept-objects.ts";
 import type { ReferencePolicy } from "../../access/providers/reference-policy.ts";
 import type { ClusterProfile } from "../../api/cluster-profile.ts";
 import type { Component } from "../../api/component.ts";
 import { byText } from "../../api/fields.ts";
 import { type FleetSet, type FleetSetKind, fleetSetKinds } from "../../api/fleet-set.ts";
+import { nameId, ownerSetId, setId, targetId } from "../../api/keys.ts";
 import type { KubeObject } from "../../api/kubernetes.ts";
 import type { Obstacle, SelectedCluster, Selection } from "../../sets/facts.ts";
-import { clusterKeyOf } from "../../sets/removals.ts";
-import { ownerKeyOf, setKeyOf } from "./set-caches.ts";
 
 /** A set that selects a cluster. */
 export interface Selector {
@@ -40,8 +38,8 @@ export interface HubView {
 
 /** The groups of a component: the set whose labels it carries, and its cluster. */
 export function componentGroupsOf(component: Component): readonly string[] {
-  const owner = ownerKeyOf(component);
-  const cluster = placeOf(component.kind, clusterKeyOf(component));
+  const owner = ownerSetId(component);
+  const cluster = placeOf(component.kind, targetId(component));
   return owner === undefined ? [cluster] : [owner, cluster];
 }
 
@@ -58,7 +56,7 @@ export function ageOf({ metadata }: FleetSet): string {
 /** The clusters of a selection, by key. */
 function clustersOf(selection: Selection): ReadonlyMap<string, SelectedCluster> {
   if (selection.kind === "unusable") return new Map();
-  return new Map(selection.clusters.map((one) => [reflectorKey(one), one]));
+  return new Map(selection.clusters.map((one) => [nameId(one), one]));
 }
 
 /** All objects of a hub, in lists. */
@@ -70,7 +68,7 @@ export interface HubLists extends Omit<HubView, "set" | "components" | "revision
 
 /** A view of a hub for one decision, from lists of its objects. */
 export function viewOfLists({ sets, components, revisions, ...rest }: HubLists): HubView {
-  const byKey = new Map(sets.map((set) => [setKeyOf(set), set]));
+  const byKey = new Map(sets.map((set) => [setId(set), set]));
   const inGroups = components.flatMap((component) =>
     componentGroupsOf(component).map((group) => ({ group, component })),
   );
@@ -82,7 +80,7 @@ export function viewOfLists({ sets, components, revisions, ...rest }: HubLists):
     ...rest,
     set: (key) => byKey.get(key),
     components: (group) => byGroup.get(group)?.map(({ component }) => component) ?? [],
-    revisions: (key) => revisions.filter((one) => ownerKeyOf(one) === key),
+    revisions: (key) => revisions.filter((one) => ownerSetId(one) === key),
     selectors: (kind, key) =>
       selecting.flatMap(({ set, clusters }) => {
         const cluster = clusters.get(key);

@@ -1,5 +1,5 @@
-import { reflectorKey } from "../../access/kube/kept-objects.ts";
 import type { FleetSet } from "../../api/fleet-set.ts";
+import { nameId } from "../../api/keys.ts";
 import { describe } from "../../api/kubernetes.ts";
 import { isReadyWith } from "../../sets/cluster-state.ts";
 import { hasRevision } from "../../sets/component-condition.ts";
@@ -34,7 +34,7 @@ export function waitsOf(
   });
   const other = earlierSet(key, own, view);
   const waits = clusters.flatMap((cluster) => {
-    const name = reflectorKey(cluster);
+    const name = nameId(cluster);
     const wait = typeof other === "string" ? other : waitOn(other, name, view);
     return wait === undefined ? [] : [[name, wait] as const];
   });
@@ -59,7 +59,7 @@ function earlierSet(key: string, own: string, view: View): Earlier | string {
   if (selection.kind === "unusable") return `The clusters of ${key} are not known`;
   const isObserved = set.status?.observedGeneration === set.metadata.generation;
   if (!isObserved) return `${key} has a change that is not looked at yet`;
-  return { set, clusters: new Map(selection.clusters.map((one) => [reflectorKey(one), one])) };
+  return { set, clusters: new Map(selection.clusters.map((one) => [nameId(one), one])) };
 }
 
 function waitOn({ set, clusters }: Earlier, name: string, view: View): string | undefined {
@@ -82,6 +82,6 @@ function waitOn({ set, clusters }: Earlier, name: string, view: View): string | 
 function isLeftOut(set: FleetSet, candidate: Candidate, revision: string): boolean {
   const stage = stageOf(set.spec.rollout?.stages ?? [], candidate);
   if (exclusionOf(set, candidate, stage) !== undefined) return true;
-  const key = reflectorKey(candidate.cluster);
+  const key = nameId(candidate.cluster);
   return skipOf(set, revision, { key, stage: stage ?? unmatchedStage }) !== undefined;
 }

@@ -1,14 +1,13 @@
 import { setImmediate } from "node:timers/promises";
 
-import { reflectorKey } from "../../access/kube/kept-objects.ts";
 import type { ClusterProfile } from "../../api/cluster-profile.ts";
 import { byText, isSameJson } from "../../api/fields.ts";
 import { type FleetSet, type FleetSetKind, fleetSetKinds } from "../../api/fleet-set.ts";
+import { nameId, setId } from "../../api/keys.ts";
 import type { SelectedCluster, Selection } from "../../sets/facts.ts";
 import { selectsProfile } from "../../sets/select-clusters.ts";
 import { findSelection, type PlacementSource, type SelectionSources } from "./find-selection.ts";
 import { ageOf, componentKindOf, placeOf, type Selector } from "./hub-view.ts";
-import { setKeyOf } from "./set-caches.ts";
 
 export interface SelectionsOptions {
   readonly sources: SelectionSources;
@@ -59,7 +58,7 @@ export class Selections {
 
   /** The clusters of a set. */
   of(set: FleetSet): Selection {
-    const key = setKeyOf(set);
+    const key = setId(set);
     const known = this.#entries.get(key);
     const { uid, generation } = set.metadata;
     const isSame = known?.set.metadata.uid === uid && known.set.metadata.generation === generation;
@@ -84,7 +83,7 @@ export class Selections {
 
   /** A set is new or changed. */
   put(set: FleetSet): ReadonlySet<string> {
-    const key = setKeyOf(set);
+    const key = setId(set);
     const { namespace } = set.metadata;
     const isCounted = set.metadata.deletionTimestamp === undefined;
     if (isCounted) this.#inNamespace(set).set(key, set);
@@ -96,7 +95,7 @@ export class Selections {
 
   /** A set is gone. */
   delete(set: FleetSet): ReadonlySet<string> {
-    const key = setKeyOf(set);
+    const key = setId(set);
     this.#inNamespace(set).delete(key);
     const touched = this.#leave(key);
     return new Set([...this.#admit(set.metadata.namespace), ...this.keysOn(touched)]);
@@ -198,7 +197,7 @@ export class Selections {
   }
 
   #enter(key: string, { set, clusters }: Entry, cluster: SelectedCluster): string {
-    const name = reflectorKey(cluster);
+    const name = nameId(cluster);
     const place = placeOf(componentKindOf(set), name);
     clusters.set(name, cluster);
     const selectors = this.#places.get(place) ?? new Map<string, Selector>();

@@ -1,5 +1,4 @@
 import { ApiError } from "../../access/kube/api-error.ts";
-import { reflectorKey } from "../../access/kube/kept-objects.ts";
 import type { KubeClient } from "../../access/kube/kube-client.ts";
 import { ServedKind } from "../../access/kube/profile-versions.ts";
 import { Reflector, type ReflectorHandlers } from "../../access/kube/reflector.ts";
@@ -17,7 +16,8 @@ import {
   fleetSetKinds,
   setLabels,
 } from "../../api/fleet-set.ts";
-import { describe, type KubeObject, withoutManagedFields } from "../../api/kubernetes.ts";
+import { nameId, ownerSetId, setId } from "../../api/keys.ts";
+import { type KubeObject, withoutManagedFields } from "../../api/kubernetes.ts";
 import { knownResource } from "../../api/resources.ts";
 import { type Log, logWatchBug } from "../log.ts";
 import { asDeleted } from "./deleted-set.ts";
@@ -50,23 +50,8 @@ interface Placements {
   readonly settled: Promise<void>;
 }
 
-/** The key of a set, which the queue and the log use: `KnativeServingSet namespace/name`. */
-export function setKeyOf({ kind, metadata }: Pick<KubeObject, "kind" | "metadata">): string {
-  const { namespace = "", name } = metadata;
-  return describe({ kind, namespace, name });
-}
-
-/** The key of the set that wrote an object, from the object's labels. */
-export function ownerKeyOf({ metadata }: KubeObject): string | undefined {
-  const kind = metadata.labels?.[setLabels.kind];
-  const name = metadata.labels?.[setLabels.set];
-  if (kind === undefined || name === undefined) return undefined;
-  const { namespace = "" } = metadata;
-  return describe({ kind, namespace, name });
-}
-
 function groupsOfRevision(object: KubeObject): readonly string[] {
-  const owner = ownerKeyOf(object);
+  const owner = ownerSetId(object);
   return owner === undefined ? [] : [owner];
 }
 
@@ -133,7 +118,7 @@ export class SetCaches implements Disposable {
     const ref = { resource: knownResource(fleetSetApiVersion, kind) };
     const changed = (object: KubeObject): void => {
       if (!isFleetSet(object)) return;
-      const key = setKeyOf(object);
+      const key = setId(object);
       const before = this.#sets.get(key);
       const set = asDeleted(object, before);
       const isFirst = before?.metadata.deletionTimestamp === undefined;
@@ -146,8 +131,8 @@ export class SetCaches implements Disposable {
       this.#options.onSet(set, before);
     };
     const gone = (object: KubeObject): void => {
-      const set = this.#sets.get(setKeyOf(object));
-      this.#sets.delete(setKeyOf(object));
+      const set = this.#sets.get(setId(object));
+      this.#sets.delete(setId(object));
       if (set !== undefined) this.#options.onSetGone(set);
     };
     return this.#reflector(ref, { onChange: changed, onDelete: gone });
@@ -161,11 +146,11 @@ export class SetCaches implements Disposable {
     const ref = { resource, labelSelector: setLabels.set };
     return this.#reflector(ref, {
       onChange: (object) => {
-        this.#revisions.see(reflectorKey(object.metadata), object);
+        this.#revisions.see(nameId(object.metadata), object);
         changed(object);
       },
       onDelete: (object) => {
-        this.#revisions.delete(reflectorKey(object.metadata));
+        this.#revisions.delete(nameId(object.metadata));
         changed(object);
       },
     });
@@ -180,13 +165,13 @@ export class SetCaches implements Disposable {
       {
         onChange: (profile, before) => {
           if (!isClusterProfile(profile)) return;
-          const key = reflectorKey(profile.metadata);
+          const key = nameId(profile.metadata);
           this.#profiles.set(key, profile);
           const isNews = before === undefined || !isSameForSets(profile, before);
           if (isNews) this.#options.onProfile(key, profile);
         },
         onDelete: ({ metadata }) => {
-          const key = reflectorKey(metadata);
+          const key = nameId(metadata);
           this.#profiles.delete(key);
           this.#options.onProfile(key, undefined);
         },

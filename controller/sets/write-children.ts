@@ -3,12 +3,12 @@ import type { Clock } from "../../access/time/clock.ts";
 import type { Component } from "../../api/component.ts";
 import { timestampOf } from "../../api/conditions.ts";
 import { type FleetSet, setAnnotations, setFieldManager } from "../../api/fleet-set.ts";
+import { componentId, targetId } from "../../api/keys.ts";
 import { describe, type KubeObject } from "../../api/kubernetes.ts";
 import { knownResource } from "../../api/resources.ts";
 import type { Content } from "../../render/content.ts";
 import type { Removals, Stamp } from "../../sets/facts.ts";
-import { clusterKeyOf } from "../../sets/removals.ts";
-import { asComponent, keyTextOf, refOf } from "../component-identity.ts";
+import { asComponent, refOf } from "../component-identity.ts";
 import {
   adoptedFields,
   childObject,
@@ -62,7 +62,7 @@ export class ChildWriter {
     children: readonly Component[],
     signal: AbortSignal,
   ): readonly Sending[] {
-    const byKey = new Map(children.map((child) => [keyTextOf(child), child]));
+    const byKey = new Map(children.map((child) => [componentId(child), child]));
     const now = timestampOf(this.#options.clock.date());
     const sendings = (
       keys: Removals["orphan"],
@@ -71,7 +71,7 @@ export class ChildWriter {
       keys
         .flatMap((key) => byKey.get(describe(key)) ?? [])
         .map((child) => ({
-          cluster: clusterKeyOf(child),
+          cluster: targetId(child),
           isRefusable: false,
           send: () => send(child),
         }));
@@ -88,7 +88,7 @@ export class ChildWriter {
     const live = await client.get(refOf(child), {}, signal);
     if (live?.metadata.uid !== child.metadata.uid) {
       // The present component, or its absence, was not judged.
-      throw new ChangedMeanwhileError(`${keyTextOf(child)} is another one now`);
+      throw new ChangedMeanwhileError(`${componentId(child)} is another one now`);
     }
     const { managedFields = [], resourceVersion } = live.metadata;
     const metadata = { resourceVersion, managedFields: adoptedFields(managedFields) };
@@ -120,6 +120,6 @@ export class ChildWriter {
     const component = asComponent(object);
     if (component === undefined) return;
     const { clock, recent } = this.#options;
-    recent.add(keyTextOf(component), component, clock.now());
+    recent.add(componentId(component), component, clock.now());
   }
 }

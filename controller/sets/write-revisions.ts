@@ -1,9 +1,9 @@
 import { ApiError } from "../../access/kube/api-error.ts";
-import { reflectorKey } from "../../access/kube/kept-objects.ts";
 import type { KubeClient, ObjectRef } from "../../access/kube/kube-client.ts";
 import type { Clock } from "../../access/time/clock.ts";
 import { timestampOf } from "../../api/conditions.ts";
 import { type FleetSet, revisionAnnotations, setLabels } from "../../api/fleet-set.ts";
+import { nameId } from "../../api/keys.ts";
 import type { KubeObject } from "../../api/kubernetes.ts";
 import { knownResource } from "../../api/resources.ts";
 import type { Records, RevisionMark, SetFacts } from "../../sets/facts.ts";
@@ -129,12 +129,12 @@ export class RevisionWriter {
   }
 
   #forget({ metadata: { namespace } }: FleetSet, name: string): void {
-    this.#options.recent.delete(reflectorKey({ namespace, name }));
+    this.#options.recent.delete(nameId({ namespace, name }));
   }
 
   #remember(object: KubeObject): void {
     const { recent, clock } = this.#options;
-    recent.add(reflectorKey(object.metadata), object, clock.now());
+    recent.add(nameId(object.metadata), object, clock.now());
   }
 }
 

@@ -2,9 +2,10 @@ import type { KubeClient, ObjectRef } from "../../access/kube/kube-client.ts";
 import type { Clock } from "../../access/time/clock.ts";
 import { isSameJson } from "../../api/fields.ts";
 import { type FleetSet, type FleetSetStatus, steering } from "../../api/fleet-set.ts";
+import { setId } from "../../api/keys.ts";
 import { knownResource } from "../../api/resources.ts";
 import type { RecentWrites } from "./recent-writes.ts";
-import { isFleetSet, setKeyOf } from "./set-caches.ts";
+import { isFleetSet } from "./set-caches.ts";
 
 /** Keeps a set until its components are removed or left as orphans. Spec: sets.md 5. */
 const setFinalizer = "knfleet.dev/fleet-set";
@@ -122,7 +123,7 @@ export class SetWriter {
   #remember(set: FleetSet, written: Awaited<ReturnType<KubeClient["patch"]>>): FleetSet {
     if (!isFleetSet(written)) return set;
     const { recent, clock } = this.#options;
-    recent.add(setKeyOf(written), written, clock.now());
+    recent.add(setId(written), written, clock.now());
     return written;
   }
 }

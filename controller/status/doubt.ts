@@ -1,8 +1,8 @@
 import type { ComponentStatus } from "../../api/component.ts";
 import { conditionOf, readyOf, withCondition } from "../../api/conditions.ts";
+import { kindId } from "../../api/keys.ts";
 import { nameFirst } from "../../api/kubernetes.ts";
 import { rollingOut } from "../../api/reasons.ts";
-import { kindIdOf } from "../../installation/kinds.ts";
 import { planObjects } from "../../installation/plan.ts";
 import { isWorkload, readinessOf } from "../../installation/readiness.ts";
 import type { InstallationMemory } from "../apply/installation-memory.ts";
@@ -36,15 +36,15 @@ export function doubtOf({ observation, memory }: WatchedState): Doubt | undefine
   const keys = (memory.desired?.objects ?? [])
     .filter(({ key, id }) => isWorkload(key) && !memory.sharing.left.has(id))
     .map(({ key }) => key)
-    .filter((key) => !refused.has(kindIdOf(key)));
+    .filter((key) => !refused.has(kindId(key)));
   const behind = observation.behind();
-  if (keys.some((key) => behind.has(kindIdOf(key)))) {
+  if (keys.some((key) => behind.has(kindId(key)))) {
     const message = "The watches of the cluster were interrupted; what is there is being read anew";
     return { status: "Unknown", reason: "NotSynced", message };
   }
   // Before the first list of a kind has arrived, such as after a start, nothing is known of it.
-  const pending = new Set(observation.pending().map(kindIdOf));
-  if (keys.some((key) => pending.has(kindIdOf(key)))) return undefined;
+  const pending = new Set(observation.pending().map(kindId));
+  if (keys.some((key) => pending.has(kindId(key)))) return undefined;
   const { available, message, isRollingOut } = readinessOf(keys, observation.workloads());
   if (!available) {
     return { status: "False", reason: isRollingOut ? rollingOut : "NotReady", message };

@@ -1,5 +1,4 @@
 import { ApiError } from "../../access/kube/api-error.ts";
-import { reflectorKey } from "../../access/kube/kept-objects.ts";
 import type { CollectionRef, KubeClient } from "../../access/kube/kube-client.ts";
 import { Reflector } from "../../access/kube/reflector.ts";
 import type { Clock } from "../../access/time/clock.ts";
@@ -7,6 +6,7 @@ import { abortable } from "../../access/time/deadline.ts";
 import type { ClusterProfileRef } from "../../api/component.ts";
 import { FleetError } from "../../api/errors.ts";
 import { foreignText } from "../../api/foreign-text.ts";
+import { nameId } from "../../api/keys.ts";
 import { describe, type KubeObject } from "../../api/kubernetes.ts";
 import { knownResource } from "../../api/resources.ts";
 import { claimLabel, claimName, claimPrefix, profileDigest } from "../../api/shards.ts";
@@ -80,7 +80,7 @@ export class ClusterClaims implements Disposable {
     connection: ClaimedConnection,
     signal: AbortSignal,
   ): Promise<void> {
-    const key = reflectorKey(profile);
+    const key = nameId(profile);
     const known = this.#claimed.get(key);
     if (known?.connection === connection) return abortable(known.claiming, signal);
     // Ends with the connection, and not with the attempt that began it: other components wait for it, too.
@@ -102,7 +102,7 @@ export class ClusterClaims implements Disposable {
     isUsed: (profile: string) => boolean,
     signal: AbortSignal,
   ): Promise<void> {
-    const key = reflectorKey(profile);
+    const key = nameId(profile);
     return this.#inTurn(key, async () => {
       if (isUsed(key)) return;
       this.#claimed.delete(key);
@@ -121,7 +121,7 @@ export class ClusterClaims implements Disposable {
     const all = { resource: leases, namespace, labelSelector: claimLabel };
     const { items } = await hub.list(all, {}, signal);
     for (const profile of items.map(holderOf)) {
-      if (profile === undefined || !isServed(reflectorKey(profile))) continue;
+      if (profile === undefined || !isServed(nameId(profile))) continue;
       await this.release(profile, isUsed, signal);
     }
   }
@@ -173,8 +173,8 @@ export class ClusterClaims implements Disposable {
   async #create(profile: ClusterProfileRef, name: string, signal: AbortSignal): Promise<void> {
     const { namespace, hubFor } = this.#options;
     const hub = hubFor(profile);
-    const labels = { [claimLabel]: profileDigest(reflectorKey(profile)) };
-    const spec = { holderIdentity: reflectorKey(profile) };
+    const labels = { [claimLabel]: profileDigest(nameId(profile)) };
+    const spec = { holderIdentity: nameId(profile) };
     const claim = { ...typeOf, metadata: { namespace, name, labels }, spec };
     this.#noteRefusal(name, profile);
     try {
@@ -183,20 +183,19 @@ export class ClusterClaims implements Disposable {
       if (!(error instanceof ApiError) || error.status !== 409) throw error;
       const holder = holderOf(await hub.get({ resource: leases, namespace, name }, {}, signal));
       // Our own request arrived, but its answer did not.
-      if (holder === undefined || reflectorKey(holder) !== reflectorKey(profile))
-        throw refusal(holder);
+      if (holder === undefined || nameId(holder) !== nameId(profile)) throw refusal(holder);
     }
-    this.#refused.get(name)?.delete(reflectorKey(profile));
+    this.#refused.get(name)?.delete(nameId(profile));
   }
 
   async #claimsOf(profile: ClusterProfileRef, signal: AbortSignal): Promise<readonly KubeObject[]> {
     const { hub, namespace } = this.#options;
-    const labelSelector = `${claimLabel}=${profileDigest(reflectorKey(profile))}`;
+    const labelSelector = `${claimLabel}=${profileDigest(nameId(profile))}`;
     const ref: CollectionRef = { resource: leases, namespace, labelSelector };
     const { items } = await hub.list(ref, {}, signal);
     return items.filter((claim) => {
       const holder = holderOf(claim);
-      return holder !== undefined && reflectorKey(holder) === reflectorKey(profile);
+      return holder !== undefined && nameId(holder) === nameId(profile);
     });
   }
 
@@ -212,14 +211,14 @@ export class ClusterClaims implements Disposable {
   /** Noted before the request, so that a claim that is removed meanwhile is not missed. */
   #noteRefusal(name: string, profile: ClusterProfileRef): void {
     const refused = this.#refused.get(name) ?? new Map<string, ClusterProfileRef>();
-    this.#refused.set(name, refused.set(reflectorKey(profile), profile));
+    this.#refused.set(name, refused.set(nameId(profile), profile));
   }
 
   /** A claim that somebody deleted is made again. Another ClusterProfile may be faster: then its holder learns that it is refused. */
   #lose(claim: KubeObject): void {
     const profile = holderOf(claim);
     if (profile === undefined) return;
-    const key = reflectorKey(profile);
+    const key = nameId(profile);
     if (this.#claimed.get(key)?.name !== claim.metadata.name) return;
     this.#claimed.delete(key);
     this.#options.onFree(profile);

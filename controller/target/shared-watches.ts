@@ -1,7 +1,7 @@
-import { reflectorKey } from "../../access/kube/kept-objects.ts";
 import type { KubeClient } from "../../access/kube/kube-client.ts";
 import { KeepingReflector, type Listing } from "../../access/kube/reflector.ts";
 import type { Clock } from "../../access/time/clock.ts";
+import { nameId } from "../../api/keys.ts";
 import type { KubeObject, ObjectKey } from "../../api/kubernetes.ts";
 import type { ResourceType } from "../../api/resources.ts";
 import {
@@ -113,7 +113,7 @@ export class KindSubscription implements Disposable {
   }
 
   has(key: ObjectKey): boolean {
-    const object = this.#hasList ? this.#kind.get(reflectorKey(key)) : undefined;
+    const object = this.#hasList ? this.#kind.get(nameId(key)) : undefined;
     return object !== undefined && this.#sees(object);
   }
 

@@ -1,6 +1,6 @@
+import { objectId } from "../../api/keys.ts";
 import {
   describe,
-  identityOf,
   keyOf,
   type KubeObject,
   type ObjectKey,
@@ -98,7 +98,7 @@ function groupByCollection(objects: readonly ServedObject[]): readonly NamedColl
   const collections = new Map<string, NamedCollection>();
   for (const { resource, key } of objects) {
     const namespace = resource.namespaced ? key.namespace : undefined;
-    const id = identityOf({
+    const id = objectId({
       ...resource,
       ...(namespace === undefined ? {} : { namespace }),
       name: "",

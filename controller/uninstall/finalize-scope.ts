@@ -1,15 +1,11 @@
 import type { Component } from "../../api/component.ts";
+import { kindId, versionedKindId } from "../../api/keys.ts";
 import type { ObjectKey, KubeObject } from "../../api/kubernetes.ts";
 import type { ResourceType } from "../../api/resources.ts";
 import { componentSelector, anchorKindOf, componentUidLabel } from "../../installation/anchor.ts";
 import { outlives } from "../../installation/desired.ts";
 import type { Inventory, InventoryEntry } from "../../installation/inventory.ts";
-import {
-  builtInReleaseKinds,
-  customReleaseKinds,
-  kindIdOf,
-  kindKeyOf,
-} from "../../installation/kinds.ts";
+import { builtInReleaseKinds, customReleaseKinds } from "../../installation/kinds.ts";
 import { isOfLibrary } from "../apply/adoption/take-over.ts";
 import { mayBeUpstreams, upstreamMarks } from "../apply/adoption/upstream-objects.ts";
 import type { Anchor } from "../apply/anchor/anchor.ts";
@@ -23,7 +19,7 @@ import type { Target } from "../target/target.ts";
 export interface SweepScope {
   /** Selects the objects of one component; never empty. */
   readonly labelSelector: string;
-  /** Kinds that may be there, by `kindKeyOf`. */
+  /** Kinds that may be there, by `versionedKindId`. */
   readonly resources: ReadonlyMap<string, ResourceType>;
   /** Objects of the inventory; empty without one. */
   readonly inventory: readonly ObjectKey[];
@@ -84,7 +80,9 @@ async function ownScope(
     const scope = await recalledScope(request, signal);
     return { labelSelector, ...scope, inventory: [], belonging: undefined };
   }
-  const builtIn = new Map(builtInReleaseKinds.map((resource) => [kindKeyOf(resource), resource]));
+  const builtIn = new Map(
+    builtInReleaseKinds.map((resource) => [versionedKindId(resource), resource]),
+  );
   const inventory = anchor.inventory.entries.filter((entry) => !outlives(entry));
   const belonging = belongingOf(anchor, { component, target });
   const watched = watchedKinds(inventory, observation);
@@ -115,18 +113,18 @@ async function recalledScope(
   ]);
   const watched = [...(observation?.live() ?? []), ...(observation?.pending() ?? [])];
   const proven = new Set(
-    entries.flatMap((entry) => (entry.fingerprint === undefined ? [] : [kindIdOf(entry)])),
+    entries.flatMap((entry) => (entry.fingerprint === undefined ? [] : [kindId(entry)])),
   );
   const expected = [...builtInReleaseKinds, ...served.values(), ...watched, ...customReleaseKinds];
-  const likely = new Set(expected.map(kindIdOf));
+  const likely = new Set(expected.map(kindId));
   const all = [...expected, ...others].filter((kind) => !outlives(kind));
   // A kind that is served in two versions counts once.
   const kinds = onceEach(all);
-  for (const kind of builtInReleaseKinds) proven.add(kindIdOf(kind));
+  for (const kind of builtInReleaseKinds) proven.add(kindId(kind));
   return {
-    resources: new Map(kinds.map((kind) => [kindKeyOf(kind), kind])),
-    unproven: new Set(kinds.filter((kind) => !proven.has(kindIdOf(kind))).map(kindKeyOf)),
-    guessed: new Set(kinds.filter((kind) => !likely.has(kindIdOf(kind))).map(kindKeyOf)),
+    resources: new Map(kinds.map((kind) => [versionedKindId(kind), kind])),
+    unproven: new Set(kinds.filter((kind) => !proven.has(kindId(kind))).map(versionedKindId)),
+    guessed: new Set(kinds.filter((kind) => !likely.has(kindId(kind))).map(versionedKindId)),
   };
 }
 
@@ -137,13 +135,16 @@ function watchedKinds(
 ): SweepScope["resources"] | undefined {
   if (observation === undefined) return undefined;
   const removable = observation.live().filter((resource) => !outlives(resource));
-  const live = new Map(removable.map((resource) => [kindIdOf(resource), resource]));
-  if (live.size === 0 || !inventory.every((entry) => live.has(kindIdOf(entry)))) return undefined;
+  const live = new Map(removable.map((resource) => [kindId(resource), resource]));
+  if (live.size === 0 || !inventory.every((entry) => live.has(kindId(entry)))) return undefined;
   const named = inventory.flatMap((entry) => {
-    const resource = live.get(kindIdOf(entry));
-    return resource === undefined ? [] : [[kindKeyOf(entry), resource] as const];
+    const resource = live.get(kindId(entry));
+    return resource === undefined ? [] : [[versionedKindId(entry), resource] as const];
   });
-  return new Map([...named, ...[...live.values()].map((kind) => [kindKeyOf(kind), kind] as const)]);
+  return new Map([
+    ...named,
+    ...[...live.values()].map((kind) => [versionedKindId(kind), kind] as const),
+  ]);
 }
 
 /** Kinds of which an object was accepted by the cluster. An entry without a fingerprint was perhaps never sent. */
@@ -153,8 +154,8 @@ function provenKinds(
 ): ReadonlySet<string> {
   return new Set(
     inventory
-      .filter((entry) => entry.fingerprint !== undefined || builtIn.has(kindKeyOf(entry)))
-      .map((entry) => kindKeyOf(entry)),
+      .filter((entry) => entry.fingerprint !== undefined || builtIn.has(versionedKindId(entry)))
+      .map((entry) => versionedKindId(entry)),
   );
 }
 

@@ -2,8 +2,8 @@ import { ApiError } from "../../access/kube/api-error.ts";
 import type { KubeClient } from "../../access/kube/kube-client.ts";
 import { codeOfRefusal, obstacleIn, withObstacle } from "../../access/kube/obstacle.ts";
 import { FleetError } from "../../api/errors.ts";
-import { identityOf, keyOf, type ObjectKey } from "../../api/kubernetes.ts";
-import { kindIdOf, kindKeyOf } from "../../installation/kinds.ts";
+import { kindId, objectId, versionedKindId } from "../../api/keys.ts";
+import { keyOf, type ObjectKey } from "../../api/kubernetes.ts";
 import { isOurs, isWebhookConfiguration } from "../apply/belonging.ts";
 import type { Log } from "../log.ts";
 import type { Observation } from "../observe/observation.ts";
@@ -114,11 +114,9 @@ export class Sweep {
   }
 
   #watchedRemnants(view: Pick<Observation, "objects">): readonly Remnant[] {
-    const kinds = new Map(
-      [...this.#scope.resources.values()].map((kind) => [kindIdOf(kind), kind]),
-    );
+    const kinds = new Map([...this.#scope.resources.values()].map((kind) => [kindId(kind), kind]));
     return [...view.objects().values()].flatMap(({ key, uid, deleting, finalizers = [] }) => {
-      const resource = kinds.get(kindIdOf(key));
+      const resource = kinds.get(kindId(key));
       if (resource === undefined) return [];
       // The answer to a deletion can come before its watch event.
       const isGoing = deleting || this.#removedUids.has(uid);
@@ -137,14 +135,14 @@ export class Sweep {
 
   async #findUnlabelledInventory(signal: AbortSignal): Promise<readonly Remnant[]> {
     const { inventory, belonging } = this.#scope;
-    const unseen = inventory.filter((key) => !this.#removedObjects.has(identityOf(key)));
+    const unseen = inventory.filter((key) => !this.#removedObjects.has(objectId(key)));
     if (belonging === undefined || unseen.length === 0) return [];
-    const names = new Set(unseen.map(identityOf));
+    const names = new Set(unseen.map(objectId));
     const collections = collectionsOf(unseen.flatMap((key) => this.#withResource(key)));
     const lists = collections.map((one) => this.#list(one, undefined, signal));
     return (await Promise.all(lists))
       .flat()
-      .filter(({ object }) => names.has(identityOf(keyOf(object))) && isOurs(object, belonging))
+      .filter(({ object }) => names.has(objectId(keyOf(object))) && isOurs(object, belonging))
       .map(remnantOf);
   }
 
@@ -225,12 +223,12 @@ export class Sweep {
       if (!(error instanceof ApiError)) throw error;
       // A kind that is not served has no objects.
       if (error.status === 404) return [];
-      if (this.#scope.guessed?.has(kindKeyOf(resource)) === true) {
+      if (this.#scope.guessed?.has(versionedKindId(resource)) === true) {
         this.#log.debug({ kind: resource.kind, err: error }, "A kind was not looked at");
         return [];
       }
       if (error.status !== 403) throw error;
-      if (!this.#scope.unproven.has(kindKeyOf(resource)))
+      if (!this.#scope.unproven.has(versionedKindId(resource)))
         throw forbidden("Listing", collection, error);
       this.#log.warn({ kind: resource.kind }, "Not allowed to look for objects of a kind");
       return [];
@@ -248,13 +246,13 @@ export class Sweep {
   }
 
   #withResource(key: ObjectKey): readonly ServedObject[] {
-    const resource = this.#scope.resources.get(kindKeyOf(key));
+    const resource = this.#scope.resources.get(versionedKindId(key));
     return resource === undefined ? [] : [{ resource, key }];
   }
 
   #remember(uid: string, key: ObjectKey): void {
     this.#removedUids.add(uid);
-    this.#removedObjects.add(identityOf(key));
+    this.#removedObjects.add(objectId(key));
   }
 }
 

@@ -1,7 +1,8 @@
 import { expect, test } from "vitest";
 
 import type { Component } from "../../api/component.ts";
-import { identityOf, type ObjectKey } from "../../api/kubernetes.ts";
+import { objectId } from "../../api/keys.ts";
+import { type ObjectKey } from "../../api/kubernetes.ts";
 import { keysWaitingFor, type InventoryChange } from "../../controller/component-changes.ts";
 import { Installation } from "../../controller/reconcile/installation.ts";
 import { holderText } from "../../controller/reconcile/neighbours.ts";
@@ -22,7 +23,7 @@ function having(...names: readonly string[]) {
 function leavers(all: Readonly<Record<string, readonly [string, Component]>>) {
   return Object.entries(all).map(([key, [name, to]]) => {
     const leftTo = (words: string): readonly string[] =>
-      words === holderText(to) ? [identityOf(keyOf(name))] : [];
+      words === holderText(to) ? [objectId(keyOf(name))] : [];
     return [key, { leftTo }] as const;
   });
 }

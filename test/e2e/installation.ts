@@ -1,6 +1,6 @@
 import { componentKinds, operatorApiVersion, type ComponentKind } from "../../api/component.ts";
+import { objectId } from "../../api/keys.ts";
 import {
-  identityOf,
   keyOf,
   type KubeObject,
   type Manifest,
@@ -160,7 +160,7 @@ export async function installed(cluster: Cluster, uid: string): Promise<readonly
 export async function inventoryOf(cluster: Cluster): Promise<ReadonlySet<string>> {
   const objects = await clusterObjects(cluster);
   return new Set(
-    objects.filter((object) => !isVolatile(object)).map((object) => identityOf(keyOf(object))),
+    objects.filter((object) => !isVolatile(object)).map((object) => objectId(keyOf(object))),
   );
 }
 

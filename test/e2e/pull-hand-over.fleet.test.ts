@@ -10,7 +10,8 @@ import {
   managedClusterAnnotation,
   workApiVersion,
 } from "../../api/delivery.ts";
-import { identityOf, keyOf, type KubeObject } from "../../api/kubernetes.ts";
+import { objectId } from "../../api/keys.ts";
+import { keyOf, type KubeObject } from "../../api/kubernetes.ts";
 import { sampleDirOf } from "../../cmd/release-files.ts";
 import { agentNamespace } from "../../controller/pull/agent.ts";
 import { guardLabels } from "../../installation/anchor.ts";
@@ -78,7 +79,7 @@ async function marksOf(uid: string): Promise<readonly string[]> {
   return objects
     .filter(({ kind: one }) => !others.includes(one))
     .map((object) => {
-      return `${identityOf(keyOf(object))} ${object.metadata.uid} ${object.metadata.generation}`;
+      return `${objectId(keyOf(object))} ${object.metadata.uid} ${object.metadata.generation}`;
     })
     .toSorted();
 }
@@ -90,7 +91,7 @@ async function managedBy({ admin }: Cluster): Promise<readonly string[]> {
   const objects = await clusterObjects(scene().spoke);
   return objects
     .filter(({ metadata }) => metadata.managedFields?.some((one) => one.manager === manager))
-    .map((object) => identityOf(keyOf(object)));
+    .map((object) => objectId(keyOf(object)));
 }
 
 async function anchors(): Promise<readonly KubeObject[]> {

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 
-import { identityOf, keyOf, type ObjectKey } from "../../api/kubernetes.ts";
+import { objectId } from "../../api/keys.ts";
+import { keyOf, type ObjectKey } from "../../api/kubernetes.ts";
 import { anchorNameOf, componentUidLabel } from "../../installation/anchor.ts";
 import { waitFor } from "../fleet/wait-for.ts";
 import { eventsOf } from "./history.ts";
@@ -31,7 +32,7 @@ describe("where the controller may not install policies", () => {
     const uid = (await read(scene().hub, kind))?.metadata.uid ?? "";
     const all = await installed(scene().fleet.spoke(0), uid);
     const inside = all.filter(({ metadata }) => metadata.namespace === namespace);
-    return new Map(inside.map((object) => [identityOf(keyOf(object)), object.metadata.uid]));
+    return new Map(inside.map((object) => [objectId(keyOf(object)), object.metadata.uid]));
   }
 
   /** Every object has exactly the anchor that is there now, and the second owner. */

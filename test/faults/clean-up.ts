@@ -1,4 +1,5 @@
-import { identityOf, keyOf, type KubeObject } from "../../api/kubernetes.ts";
+import { objectId } from "../../api/keys.ts";
+import { keyOf, type KubeObject } from "../../api/kubernetes.ts";
 import type { Cluster } from "../fleet/fleet.ts";
 import { waitFor } from "../fleet/wait-for.ts";
 import { clusterObjects } from "../support/cluster-objects.ts";
@@ -6,12 +7,12 @@ import { isVolatile } from "../support/spoke-dump.ts";
 
 /** Identities of what a cluster holds, of all kinds that do not change by themselves. */
 export async function contentsOf(cluster: Cluster): Promise<ReadonlySet<string>> {
-  return new Set((await lasting(cluster)).map((object) => identityOf(keyOf(object))));
+  return new Set((await lasting(cluster)).map((object) => objectId(keyOf(object))));
 }
 
 /** Makes a cluster as it was when its contents were taken, CRDs and namespaces included, and waits until that is so. */
 export async function cleanUp(cluster: Cluster, before: ReadonlySet<string>): Promise<void> {
-  const extra = (await lasting(cluster)).filter((object) => !before.has(identityOf(keyOf(object))));
+  const extra = (await lasting(cluster)).filter((object) => !before.has(objectId(keyOf(object))));
   // Webhooks and policies can refuse the deletion of others; a namespace is not emptied while kinds are being forgotten.
   const steps = [
     ({ kind }: KubeObject) => refuses(kind),

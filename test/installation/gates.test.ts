@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 
-import { identityOf, keyOf } from "../../api/kubernetes.ts";
+import { objectId } from "../../api/keys.ts";
+import { keyOf } from "../../api/kubernetes.ts";
 import { gateObjects } from "../../installation/gates.ts";
 import { definitionOf, manifestOf, preparedOf } from "../controller/apply/prepared.ts";
 
@@ -34,7 +35,7 @@ test("a custom resource waits for its definition, and nothing else waits", () =>
   const gates = order.flatMap(({ object, after }) =>
     after.length > 0 ? [[object.key.name, after]] : [],
   );
-  expect(gates).toEqual([["one", [identityOf(keyOf(used))]]]);
+  expect(gates).toEqual([["one", [objectId(keyOf(used))]]]);
 });
 
 test("only a kind whose definition is sent too may not be served yet", () => {

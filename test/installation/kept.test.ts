@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 
-import { identityOf, type Manifest } from "../../api/kubernetes.ts";
+import { objectId } from "../../api/keys.ts";
+import { type Manifest } from "../../api/kubernetes.ts";
 import { prepare } from "../../installation/desired.ts";
 import type { Inventory, InventoryEntry } from "../../installation/inventory.ts";
 import { keptBy } from "../../installation/kept.ts";
@@ -44,7 +45,7 @@ function planned(inventory: Inventory, live: Readonly<Record<string, string | un
     const fingerprint = Object.hasOwn(live, key.name) ? live[key.name] : "ours";
     if (fingerprint === undefined) continue;
     const record = { key, fingerprint, deleting: false, uid: key.name, appliedAt: undefined };
-    observed.set(identityOf(key), { ...record, resourceVersion: "1" });
+    observed.set(objectId(key), { ...record, resourceVersion: "1" });
   }
   const facts: ObjectFacts = {
     inventory,

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 
-import { identityOf, keyOf, type Manifest } from "../../api/kubernetes.ts";
+import { objectId } from "../../api/keys.ts";
+import { keyOf, type Manifest } from "../../api/kubernetes.ts";
 import type { Inventory } from "../../installation/inventory.ts";
 import type { ObservedObject } from "../../installation/observed-object.ts";
 import { isSettled, planObjects } from "../../installation/plan.ts";
@@ -26,7 +27,7 @@ function observedAs(
     deleting: false,
     ...record,
   };
-  return new Map([[identityOf(key), full]]);
+  return new Map([[objectId(key), full]]);
 }
 
 interface Marks {
@@ -242,10 +243,10 @@ test("an object that was sent like this before, and is gone or different now, ha
   const other = manifestOf("v1 ConfigMap knative/b");
   const inventory = sent(config, {});
   const gone = planObjects(preparedOf([config, other]), { inventory, observed: new Map() });
-  expect([...gone.drifted]).toEqual([identityOf(keyOf(config))]);
+  expect([...gone.drifted]).toEqual([objectId(keyOf(config))]);
   const observed = observedAs(config, { fingerprint: "another" });
   const changed = planObjects(preparedOf([config, other]), { inventory, observed });
-  expect([...changed.drifted]).toEqual([identityOf(keyOf(config))]);
+  expect([...changed.drifted]).toEqual([objectId(keyOf(config))]);
   const wanted = preparedOf([manifestOf("v1 ConfigMap knative/a", { data: { x: "2" } })]);
   expect(planObjects(wanted, { inventory, observed }).drifted.size).toBe(0);
 });

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 
-import { identityOf, keyOf, type KubeObject } from "../../api/kubernetes.ts";
+import { objectId } from "../../api/keys.ts";
+import { keyOf, type KubeObject } from "../../api/kubernetes.ts";
 import { isAvailable, readinessOf, workloadReadinessOf } from "../../installation/readiness.ts";
 
 /** What a Deployment counts; Kubernetes leaves out what is 0. */
@@ -54,7 +55,7 @@ function pods(replicas: number, updatedReplicas: number, availableReplicas: numb
 }
 
 function messageOf(object: KubeObject): string {
-  return readinessOf([keyOf(object)], new Map([[identityOf(keyOf(object)), object]])).message;
+  return readinessOf([keyOf(object)], new Map([[objectId(keyOf(object)), object]])).message;
 }
 
 // Kubernetes says that each of them is available: it may miss as many pods.
@@ -138,7 +139,7 @@ test.each<[string, Look]>([
   const one = deployment(look);
   expect(workloadReadinessOf(one).state).toBe("rollingOut");
   const missing = { ...keyOf(one), name: "e" };
-  const known = new Map([[identityOf(keyOf(one)), one]]);
+  const known = new Map([[objectId(keyOf(one)), one]]);
   expect(readinessOf([keyOf(one), missing], known)).toMatchObject({ isRollingOut: true });
 });
 

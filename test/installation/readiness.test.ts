@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 
-import { identityOf, keyOf, type KubeObject, type ObjectKey } from "../../api/kubernetes.ts";
+import { objectId } from "../../api/keys.ts";
+import { keyOf, type KubeObject, type ObjectKey } from "../../api/kubernetes.ts";
 import { unready } from "../../installation/pod-cause.ts";
 import { isAvailable, readinessOf, turnOf, waitingAmong } from "../../installation/readiness.ts";
 
@@ -126,7 +127,7 @@ describe("a DaemonSet is available", () => {
 
 function messageOf(status: object, kind?: string): string {
   const object = workload({ status, ...(kind === undefined ? {} : { kind }) });
-  return readinessOf([keyOf(object)], new Map([[identityOf(keyOf(object)), object]])).message;
+  return readinessOf([keyOf(object)], new Map([[objectId(keyOf(object)), object]])).message;
 }
 
 describe("readiness", () => {
@@ -136,7 +137,7 @@ describe("readiness", () => {
     workload({ name: "controller", status: { observedGeneration: 2, conditions: no } }),
     workload({ name: "autoscaler", status: ready }),
   ];
-  const observed = new Map(objects.map((object) => [identityOf(keyOf(object)), object]));
+  const observed = new Map(objects.map((object) => [objectId(keyOf(object)), object]));
   const keys = objects.map(keyOf);
   const missing: ObjectKey = {
     apiVersion: "apps/v1",
@@ -244,7 +245,7 @@ describe("why a workload is not available", () => {
     ["being deleted", false, { conditions: no, deleting: true }],
   ])("is said by itself: %s, stuck: %s", (why, isStuck, { conditions, ...options }) => {
     const one = workload({ ...options, status: { observedGeneration: 2, conditions } });
-    const observed = new Map([[identityOf(keyOf(one)), one]]);
+    const observed = new Map([[objectId(keyOf(one)), one]]);
     expect(readinessOf([keyOf(one)], observed)).toMatchObject({
       message: `1 of 1 not available: webhook (${why})`,
       stuck: isStuck ? [`webhook (${why})`] : [],
@@ -260,7 +261,7 @@ describe("why a workload is not available", () => {
     "is said by its pods where it does not know itself: %s, stuck: %s",
     (why, isStuck, { conditions, found }) => {
       const one = workload({ status: { observedGeneration: 2, conditions } });
-      const id = identityOf(keyOf(one));
+      const id = objectId(keyOf(one));
       expect(readinessOf([keyOf(one)], new Map([[id, one]]), new Map([[id, found]]))).toMatchObject(
         {
           message: `1 of 1 not available: webhook (${why})`,
@@ -272,7 +273,7 @@ describe("why a workload is not available", () => {
 
   test("counts only where the message says it", () => {
     const many = Array.from({ length: 12 }, (_, index) => workload({ name: `d${index + 10}` }));
-    const observed = new Map(many.map((one) => [identityOf(keyOf(one)), one]));
+    const observed = new Map(many.map((one) => [objectId(keyOf(one)), one]));
     const causes = new Map([...observed.keys()].map((id) => [id, pull]));
     const { message, stuck } = readinessOf(many.map(keyOf), observed, causes);
     expect(stuck).toHaveLength(10);

@@ -1,11 +1,7 @@
 import { expect, test } from "vitest";
 
-import {
-  identityOf,
-  keyOf,
-  type KubeObject,
-  type ManagedFieldsEntry,
-} from "../../api/kubernetes.ts";
+import { objectId } from "../../api/keys.ts";
+import { keyOf, type KubeObject, type ManagedFieldsEntry } from "../../api/kubernetes.ts";
 import { readinessOf, turnOf, workloadReadinessOf } from "../../installation/readiness.ts";
 import { isScaledToZero, scalerOf } from "../../installation/scale.ts";
 import { workloadPart } from "../../installation/workload-part.ts";
@@ -75,7 +71,7 @@ test("a Deployment that somebody scaled to zero is available, and is named", () 
     text: "scaled to zero",
     isStuck: false,
   });
-  expect(readinessOf([keyOf(one)], new Map([[identityOf(keyOf(one)), part]]))).toMatchObject({
+  expect(readinessOf([keyOf(one)], new Map([[objectId(keyOf(one)), part]]))).toMatchObject({
     available: true,
     scaledToZero: ["activator"],
   });

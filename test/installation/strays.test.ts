@@ -1,7 +1,8 @@
 import { expect, test } from "vitest";
 
 import { ApiError } from "../../access/kube/api-error.ts";
-import { identityOf, keyOf, type KubeObject, type OwnerReference } from "../../api/kubernetes.ts";
+import { objectId } from "../../api/keys.ts";
+import { keyOf, type KubeObject, type OwnerReference } from "../../api/kubernetes.ts";
 import { secondOwnerKey } from "../../installation/anchor.ts";
 import { Dismissed } from "../../installation/strays.ts";
 import type { StubAnswer } from "../access/api-stub.ts";
@@ -53,7 +54,7 @@ async function installerWith({ stray, onDelete = () => json({ kind: "Status" }) 
   };
 }
 
-const theirs = new Map([[identityOf(keyOf(extra)), "Another's"]]);
+const theirs = new Map([[objectId(keyOf(extra)), "Another's"]]);
 
 function controlledBy(uid: string): KubeObject {
   const owner: OwnerReference = { apiVersion: "v1", kind: "Any", name: "a", uid, controller: true };

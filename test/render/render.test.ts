@@ -1,7 +1,8 @@
 import { beforeAll, describe, expect, test } from "vitest";
 
 import type { Component } from "../../api/component.ts";
-import { identityOf, keyOf } from "../../api/kubernetes.ts";
+import { objectId } from "../../api/keys.ts";
+import { keyOf } from "../../api/kubernetes.ts";
 import { openReleases } from "../../cmd/open-releases.ts";
 import { sampleDirOf } from "../../cmd/release-files.ts";
 import type { Config } from "../../render/features/named-objects.ts";
@@ -19,7 +20,7 @@ const kourier = { ingress: { kourier: { enabled: true } } };
 
 async function identities(component: Component): Promise<readonly string[]> {
   const { manifests } = await render(component, releases);
-  return manifests.map((manifest) => identityOf(keyOf(manifest)));
+  return manifests.map((manifest) => objectId(keyOf(manifest)));
 }
 
 /** The version that a component gets that a set stamped; without a set where `set` is empty. */
@@ -52,7 +53,7 @@ describe("rendering", () => {
   test("holds each object once, labelled, in one namespace", async () => {
     const component = serving(kourier, { namespace: "mine" });
     const { manifests } = await render(component, releases);
-    const ids = manifests.map((manifest) => identityOf(keyOf(manifest)));
+    const ids = manifests.map((manifest) => objectId(keyOf(manifest)));
     expect(new Set(ids).size).toBe(ids.length);
     expect(ids).toContain("|Namespace||mine");
     expect(ids).toContain("batch|Job|mine|storage-version-migration-serving-serving-1.23.1");

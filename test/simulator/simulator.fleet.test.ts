@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import type { ComponentKind } from "../../api/component.ts";
-import { identityOf, keyOf, type KubeObject, type ObjectKey } from "../../api/kubernetes.ts";
+import { objectId } from "../../api/keys.ts";
+import { keyOf, type KubeObject, type ObjectKey } from "../../api/kubernetes.ts";
 import { sampleDirOf } from "../../cmd/release-files.ts";
 import { componentUidLabel } from "../../installation/anchor.ts";
 import { builtInProviderFile, replicaKubeconfig } from "../e2e/built-in-access.ts";
@@ -160,7 +161,7 @@ function stateOf(objects: Iterable<KubeObject>): Readonly<Record<string, unknown
       const { [componentUidLabel]: _, ...others } = labels;
       // The controller of Deployments writes annotations of its own.
       const own = Object.keys(annotations).filter((name) => !name.startsWith("deployment."));
-      return [identityOf(keyOf(object)), { labels: others, annotations: own.toSorted() }];
+      return [objectId(keyOf(object)), { labels: others, annotations: own.toSorted() }];
     }),
   );
 }

@@ -1,4 +1,5 @@
-import { identityOf, keyOf, type KubeObject } from "../../api/kubernetes.ts";
+import { objectId } from "../../api/keys.ts";
+import { keyOf, type KubeObject } from "../../api/kubernetes.ts";
 import { anchorAnnotations, componentUidLabel } from "../../installation/anchor.ts";
 import { outlives } from "../../installation/desired.ts";
 import { decodeInventory } from "../../installation/inventory.ts";
@@ -44,12 +45,12 @@ export async function dumpOfComponent(cluster: Cluster, uid: string): Promise<Sp
     roots
       .flatMap((root) => decodeInventory(inventoryTextOf(root))?.entries ?? [])
       .filter(outlives)
-      .map(identityOf),
+      .map(objectId),
   );
   const isPart = (object: KubeObject): boolean =>
     object.metadata.labels?.[componentUidLabel] === uid ||
     roots.includes(object) ||
-    named.has(identityOf(keyOf(object)));
+    named.has(objectId(keyOf(object)));
   return dumped(objects.filter((object) => isPart(object) && !isVolatile(object)));
 }
 
@@ -75,11 +76,11 @@ function dumped(objects: readonly KubeObject[]): SpokeDump {
   const scaled = new Set(objects.flatMap(scaledBy));
   // Replicas of what has an autoscaler are the autoscaler's, which remembers.
   const settled = objects.map((object) =>
-    scaled.has(identityOf(keyOf(object))) ? withoutReplicas(object) : object,
+    scaled.has(objectId(keyOf(object))) ? withoutReplicas(object) : object,
   );
   return Object.fromEntries(
     settled
-      .map((object) => [identityOf(keyOf(object)), normalised(object)] as const)
+      .map((object) => [objectId(keyOf(object)), normalised(object)] as const)
       .toSorted(([a], [b]) => (a < b ? -1 : 1)),
   );
 }
@@ -90,7 +91,7 @@ function scaledBy(object: KubeObject): readonly string[] {
     String(valueAt(object, "spec", "scaleTargetRef", field));
   const { namespace = "" } = object.metadata;
   const [apiVersion, kind, name] = [target("apiVersion"), target("kind"), target("name")];
-  return [identityOf({ apiVersion, kind, namespace, name })];
+  return [objectId({ apiVersion, kind, namespace, name })];
 }
 
 function withoutReplicas(object: KubeObject): KubeObject {
@@ -125,7 +126,7 @@ function contentOf(object: KubeObject, content: Readonly<Record<string, unknown>
   if (kind !== "ConfigMap" || inventory === "") return content;
   // Fingerprints depend on the order of managers; hashes say what was sent.
   const { version, complete, entries = [] } = decodeInventory(inventory) ?? {};
-  const hashes = Object.fromEntries(entries.map((entry) => [identityOf(entry), entry.hash]));
+  const hashes = Object.fromEntries(entries.map((entry) => [objectId(entry), entry.hash]));
   return { ...content, data: { version, complete, hashes } };
 }
 

@@ -3,7 +3,8 @@ import { isDeepStrictEqual } from "node:util";
 import { parse } from "yaml";
 
 import { isRecord } from "../../api/fields.ts";
-import { groupOf, identityOf, keyOf, type Manifest } from "../../api/kubernetes.ts";
+import { objectId } from "../../api/keys.ts";
+import { groupOf, keyOf, type Manifest } from "../../api/kubernetes.ts";
 import { type Fields } from "../../render/fields.ts";
 import {
   errorDifference,
@@ -121,7 +122,7 @@ function folded(
   const byId = new Map<string, Manifest>();
   const twins: Difference[] = [];
   for (const object of objects.map(comparableForm)) {
-    const id = identityOf(keyOf(object));
+    const id = objectId(keyOf(object));
     const first = byId.get(id);
     const isGuards = guarded && object.metadata.name === "config-deployment";
     const isUsers = isDeepStrictEqual(added?.get(id), object);
@@ -166,7 +167,7 @@ function comparableForm(object: Manifest): Manifest {
 }
 
 function withoutWrongNamespace(object: Manifest): Manifest {
-  if (!isForeignClusterKind(identityOf(keyOf(object)))) return object;
+  if (!isForeignClusterKind(objectId(keyOf(object)))) return object;
   const { namespace: _, ...metadata } = object.metadata;
   return { ...object, metadata };
 }

@@ -1,4 +1,3 @@
-import { reflectorKey } from "../../access/kube/kept-objects.ts";
 import type { KubeClient } from "../../access/kube/kube-client.ts";
 import { getProfile, ServedKind } from "../../access/kube/profile-versions.ts";
 import { Reflector } from "../../access/kube/reflector.ts";
@@ -16,6 +15,7 @@ import {
   operatorApiVersion,
 } from "../../api/component.ts";
 import { recordAt } from "../../api/fields.ts";
+import { nameId } from "../../api/keys.ts";
 import { type KubeObject, withoutManagedFields } from "../../api/kubernetes.ts";
 import { knownResource } from "../../api/resources.ts";
 import { refOf } from "../rules/reference.ts";
@@ -87,7 +87,7 @@ function followProfiles(
   const listed = createBriefMemory<readonly KubeObject[]>(clock, () => rememberedMs);
   return {
     profile: async (ref, signal) => {
-      const found = known.isSynced ? known.get(reflectorKey(ref)) : undefined;
+      const found = known.isSynced ? known.get(nameId(ref)) : undefined;
       const find = () => getProfile(client, ref, signal);
       // The watch may not have shown a new profile yet.
       const object = found ?? (await lookedUp([ref.namespace, ref.name], find));

@@ -1,12 +1,7 @@
 import { objectRefOf } from "../../../access/kube/kube-client.ts";
 import { byText, isRecord, isSameJson } from "../../../api/fields.ts";
-import {
-  identityOf,
-  keyOf,
-  type KubeObject,
-  type Manifest,
-  type ObjectKey,
-} from "../../../api/kubernetes.ts";
+import { kindId, objectId } from "../../../api/keys.ts";
+import { keyOf, type KubeObject, type Manifest, type ObjectKey } from "../../../api/kubernetes.ts";
 import {
   desiredNamespaces,
   observeNamespaces,
@@ -14,7 +9,6 @@ import {
 import { InventoryKinds, type KindPlace } from "../../../controller/apply/inventory-kinds.ts";
 import { componentUidLabel } from "../../../installation/anchor.ts";
 import { type Desired, outlives, type DesiredObject } from "../../../installation/desired.ts";
-import { kindIdOf } from "../../../installation/kinds.ts";
 import { sightingOf } from "../../../installation/observed-object.ts";
 import { type ApplyPlan, planObjects } from "../../../installation/plan.ts";
 import { scaledAmong } from "../../../installation/strip-manifests.ts";
@@ -96,7 +90,7 @@ export async function compare(request: CompareOptions, signal: AbortSignal): Pro
   ];
   return {
     compared: desired.objects.length - [...seen.denied.keys()].length,
-    changes: changes.toSorted(byText(({ key }) => identityOf(key))),
+    changes: changes.toSorted(byText(({ key }) => objectId(key))),
     denied: desired.objects.flatMap(({ id, key }) => {
       const message = seen.denied.get(id);
       return message === undefined ? [] : [{ key, message }];
@@ -111,7 +105,7 @@ function locatedAt(key: ObjectKey, found: KindPlace): readonly LocatedObject[] {
 }
 
 function isDesired(key: ObjectKey, { objects }: Desired): boolean {
-  const id = identityOf(key);
+  const id = objectId(key);
   return objects.some((one) => one.id === id);
 }
 
@@ -192,8 +186,8 @@ async function findExtras(
   { options: { place, desired }, signal }: Work,
 ): Promise<readonly ObjectChange[]> {
   const { component, target } = place;
-  const resources = new Map(located.map(({ resource }) => [kindIdOf(resource), resource]));
-  const obsolete = new Set(prune.map((entry) => identityOf(entry)));
+  const resources = new Map(located.map(({ resource }) => [kindId(resource), resource]));
+  const obsolete = new Set(prune.map((entry) => objectId(entry)));
   const found = [...seen.objects].filter(([id, object]) => {
     const label = object.metadata.labels?.[componentUidLabel];
     if (outlives(object) || desired.objects.some((one) => one.id === id)) return false;
@@ -202,7 +196,7 @@ async function findExtras(
   });
   const changes = await mapLimited(found, atOnce, async ([, object]) => {
     const key = keyOf(object);
-    const resource = resources.get(kindIdOf(key)) ?? desired.resourceOf(key);
+    const resource = resources.get(kindId(key)) ?? desired.resourceOf(key);
     const live = await target.client.get(objectRefOf(key, resource), {}, signal);
     if (live === undefined) return [];
     return [

@@ -1,10 +1,10 @@
 import { ApiError } from "../../../access/kube/api-error.ts";
 import type { KubeClient } from "../../../access/kube/kube-client.ts";
-import { identityOf, keyOf, type KubeObject, type ObjectKey } from "../../../api/kubernetes.ts";
+import { kindId, objectId } from "../../../api/keys.ts";
+import { keyOf, type KubeObject, type ObjectKey } from "../../../api/kubernetes.ts";
 import type { ResourceType } from "../../../api/resources.ts";
 import { componentUidLabel, definitionLabel } from "../../../installation/anchor.ts";
 import { outlives } from "../../../installation/desired.ts";
-import { kindIdOf } from "../../../installation/kinds.ts";
 import { mapLimited } from "../spokes/read-clusters.ts";
 
 /** The live objects of some keys, as metadata. */
@@ -29,7 +29,7 @@ export async function observeObjects(
   { client, uid }: { readonly client: KubeClient; readonly uid: string },
   signal: AbortSignal,
 ): Promise<Observed> {
-  const kinds = [...Map.groupBy(located, ({ resource }) => kindIdOf(resource)).values()];
+  const kinds = [...Map.groupBy(located, ({ resource }) => kindId(resource)).values()];
   const parts = await mapLimited(kinds, atOnce, (ofKind) =>
     observeKind(ofKind, { client, uid }, signal),
   );
@@ -58,10 +58,10 @@ async function observeKind(
     for (const item of list.items) {
       // Items of a list carry neither apiVersion nor kind.
       const object = { ...item, apiVersion, kind };
-      objects.set(identityOf(keyOf(object)), object);
+      objects.set(objectId(keyOf(object)), object);
     }
     await mapLimited(located, atOnce, async ({ key }) => {
-      const id = identityOf(key);
+      const id = objectId(key);
       if (objects.has(id)) return;
       const found = await client.get({ ...key, resource }, { metadataOnly: true }, signal);
       if (found !== undefined) objects.set(id, { ...found, apiVersion, kind });
@@ -70,7 +70,7 @@ async function observeKind(
     if (!(error instanceof ApiError) || ![403, 404].includes(error.status)) throw error;
     // A kind that is not served has no objects.
     if (error.status === 403) {
-      for (const { key } of located) denied.set(identityOf(key), error.message);
+      for (const { key } of located) denied.set(objectId(key), error.message);
     }
   }
   return { objects, denied };

@@ -1,8 +1,8 @@
 import type { Component } from "../../../api/component.ts";
 import { isRecord } from "../../../api/fields.ts";
+import { objectId } from "../../../api/keys.ts";
 import {
   groupOf,
-  identityOf,
   keyOf,
   type Manifest,
   type ObjectKey,
@@ -127,10 +127,10 @@ function ownerOf(component: Component, anchorUid: string | undefined): OwnerRefe
 function inApplyOrder(rendered: Rendered, preparations: Preparations): readonly Manifest[] {
   const { namespaces, objects } = preparations.of(rendered);
   const ids = [
-    ...namespaces.map((manifest) => identityOf(keyOf(manifest))),
+    ...namespaces.map((manifest) => objectId(keyOf(manifest))),
     ...gateObjects(objects).map(({ object }) => object.id),
   ];
-  const byId = new Map(rendered.manifests.map((one) => [identityOf(keyOf(one)), one]));
+  const byId = new Map(rendered.manifests.map((one) => [objectId(keyOf(one)), one]));
   return ids.flatMap((id) => byId.get(id) ?? []);
 }
 
@@ -139,9 +139,9 @@ function inApplyOrder(rendered: Rendered, preparations: Preparations): readonly 
  * the PingSource adapter. `live`: objects of the cluster. Spec: knative-operator.md 3.12, 3.20.
  */
 export function withLiveFields(live: readonly Manifest[]): (manifest: Manifest) => Manifest {
-  const byId = new Map(live.map((one) => [identityOf(keyOf(one)), one]));
+  const byId = new Map(live.map((one) => [objectId(keyOf(one)), one]));
   return (manifest) => {
-    const found = byId.get(identityOf(keyOf(manifest)));
+    const found = byId.get(objectId(keyOf(manifest)));
     if (found === undefined) return manifest;
     if (isAggregated(manifest)) return withRulesOf(manifest, found);
     return isPingSourceAdapter(manifest) ? withScaleOf(manifest, found) : manifest;

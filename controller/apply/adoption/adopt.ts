@@ -1,6 +1,7 @@
 import { ApiError } from "../../../access/kube/api-error.ts";
 import type { KubeClient } from "../../../access/kube/kube-client.ts";
-import { identityOf, keyOf, type KubeObject } from "../../../api/kubernetes.ts";
+import { objectId } from "../../../api/keys.ts";
+import { keyOf, type KubeObject } from "../../../api/kubernetes.ts";
 import { componentUidLabel } from "../../../installation/anchor.ts";
 import { type Desired, outlives } from "../../../installation/desired.ts";
 import type { InventoryEntry } from "../../../installation/inventory.ts";
@@ -43,7 +44,7 @@ export function obsoleteAmong(
   { objects }: Desired,
 ): readonly KubeObject[] {
   const wanted = new Set(objects.map(({ id }) => id));
-  return found.filter((object) => !outlives(object) && !wanted.has(identityOf(keyOf(object))));
+  return found.filter((object) => !outlives(object) && !wanted.has(objectId(keyOf(object))));
 }
 
 /** How an inventory names objects that were never sent. */
@@ -65,7 +66,7 @@ async function adopt(
   const obsolete = new Set(obsoleteAmong(found, deps.desired));
   const refusals = await allOf(
     found.map(async (live) => {
-      const object = wanted.get(identityOf(keyOf(live)));
+      const object = wanted.get(objectId(keyOf(live)));
       if (object !== undefined) {
         return refusalIn(live, () => deps.requests.adopt(object, live, signal), deps);
       }
@@ -76,12 +77,12 @@ async function adopt(
   const undone = refused.filter(({ live }) => obsolete.has(live));
   // A Deployment must not be sent without the notes that an adoption knows of.
   const once = found.filter((live) => obsolete.has(live) || keptAnnotations(live) !== undefined);
-  const ids = new Set(once.map((live) => identityOf(keyOf(live))));
+  const ids = new Set(once.map((live) => objectId(keyOf(live))));
   return {
     count: refused.length,
     parked: undone.filter(({ isForGood }) => !isForGood).map(({ trouble }) => trouble),
     failed: undone.filter(({ isForGood }) => isForGood).map(({ trouble }) => trouble),
-    isUnfinished: (troubles) => troubles.some(({ key }) => ids.has(identityOf(key))),
+    isUnfinished: (troubles) => troubles.some(({ key }) => ids.has(objectId(key))),
   };
 }
 

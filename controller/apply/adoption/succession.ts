@@ -1,5 +1,6 @@
 import type { Component } from "../../../api/component.ts";
-import { identityOf, isJob, keyOf, type KubeObject } from "../../../api/kubernetes.ts";
+import { objectId } from "../../../api/keys.ts";
+import { isJob, keyOf, type KubeObject } from "../../../api/kubernetes.ts";
 import { knownResource, type ResourceType } from "../../../api/resources.ts";
 import { inventoryTextOf } from "../../../installation/anchor-object.ts";
 import {
@@ -62,17 +63,15 @@ export async function succeed(succession: Succession, signal: AbortSignal): Prom
   const renamed = [setAt("annotations", anchorAnnotations.componentUid, uid)];
   const work = [
     ...labelled.map((live) => [live, obsolete.has(live) ? relabelled : []] as const),
-    ...crds
-      .filter((live) => wanted.has(identityOf(keyOf(live))))
-      .map((live) => [live, []] as const),
+    ...crds.filter((live) => wanted.has(objectId(keyOf(live)))).map((live) => [live, []] as const),
     ...owned.filter((live) => isMadeFor(live, formerUid)).map((live) => [live, renamed] as const),
   ];
   const settled = await Promise.allSettled(
     work.map(([live, more]) => takeOver(live, { ...succession, more }, signal)),
   );
   for (const result of settled) if (result.status === "rejected") throw result.reason;
-  const present = new Set(labelled.map((live) => identityOf(keyOf(live))));
-  const more = anchorMarks(succession, (entry) => !isJob(entry) || present.has(identityOf(entry)));
+  const present = new Set(labelled.map((live) => objectId(keyOf(live))));
+  const more = anchorMarks(succession, (entry) => !isJob(entry) || present.has(objectId(entry)));
   await takeOver(succession.anchor, { ...succession, more }, signal);
   // Nothing depends on it: every object has the anchor or the component as its owner.
   const seconds = second.filter((live) => isMadeFor(live, formerUid));

@@ -1,6 +1,7 @@
 import { ApiError } from "../../../access/kube/api-error.ts";
 import type { CollectionRef } from "../../../access/kube/kube-client.ts";
 import { type Component, componentKinds } from "../../../api/component.ts";
+import { kindId } from "../../../api/keys.ts";
 import type { KubeObject } from "../../../api/kubernetes.ts";
 import type { ResourceType } from "../../../api/resources.ts";
 import {
@@ -9,7 +10,7 @@ import {
   componentUidLabel,
 } from "../../../installation/anchor.ts";
 import type { Desired } from "../../../installation/desired.ts";
-import { builtInReleaseKinds, customReleaseKinds, kindIdOf } from "../../../installation/kinds.ts";
+import { builtInReleaseKinds, customReleaseKinds } from "../../../installation/kinds.ts";
 import type { Target } from "../../target/target.ts";
 import type { Anchor } from "../anchor/anchor.ts";
 import { isOfLibrary, ownNotes } from "./take-over.ts";
@@ -121,5 +122,5 @@ async function listed(
 function kindsOf({ objects }: Desired): readonly ResourceType[] {
   const wanted = objects.map(({ resource }) => resource);
   const all = [...customReleaseKinds, ...builtInReleaseKinds, ...wanted];
-  return [...new Map(all.map((resource) => [kindIdOf(resource), resource])).values()];
+  return [...new Map(all.map((resource) => [kindId(resource), resource])).values()];
 }

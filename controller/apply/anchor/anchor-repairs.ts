@@ -1,12 +1,7 @@
 import { ApiError } from "../../../access/kube/api-error.ts";
 import type { ObjectRef } from "../../../access/kube/kube-client.ts";
-import {
-  identityOf,
-  keyOf,
-  type KubeObject,
-  type Manifest,
-  type ObjectKey,
-} from "../../../api/kubernetes.ts";
+import { objectId } from "../../../api/keys.ts";
+import { keyOf, type KubeObject, type Manifest, type ObjectKey } from "../../../api/kubernetes.ts";
 import {
   anchorManifestOver,
   inventoryTextOf,
@@ -191,5 +186,5 @@ async function countedRepair<T>(
 }
 
 function idOf(live: KubeObject): string {
-  return identityOf(keyOf(live));
+  return objectId(keyOf(live));
 }

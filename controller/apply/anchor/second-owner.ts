@@ -1,9 +1,9 @@
 import type { KubeClient } from "../../../access/kube/kube-client.ts";
 import type { Component } from "../../../api/component.ts";
 import { FleetError } from "../../../api/errors.ts";
+import { objectId } from "../../../api/keys.ts";
 import {
   describe,
-  identityOf,
   type KubeObject,
   type Manifest,
   type OwnerReference,
@@ -27,7 +27,7 @@ export function isSecondOwnerThere({
   observation,
 }: Pick<InstallAttempt, "component" | "memory" | "observation">): boolean {
   if (memory.secondOwner === undefined) return true;
-  const live = observation.objects().get(identityOf(secondOwnerKey(component)));
+  const live = observation.objects().get(objectId(secondOwnerKey(component)));
   return live?.uid === memory.secondOwner.uid && !live.deleting;
 }
 

@@ -3,13 +3,8 @@ import type { KubeClient, ObjectRef } from "../../../access/kube/kube-client.ts"
 import { backoffMs } from "../../../access/time/backoff.ts";
 import { byText } from "../../../api/fields.ts";
 import { asciiText } from "../../../api/foreign-text.ts";
-import {
-  describe,
-  identityOf,
-  type Manifest,
-  nameFirst,
-  type ObjectKey,
-} from "../../../api/kubernetes.ts";
+import { objectId } from "../../../api/keys.ts";
+import { describe, type Manifest, nameFirst, type ObjectKey } from "../../../api/kubernetes.ts";
 
 /** An object that another field manager changes or deletes as often as we repair it. */
 export interface Conflict {
@@ -94,7 +89,7 @@ export class Conflicts {
   /** Counts a repair that is about to be made. True when the object is in conflict, so that the caller asks for the other managers. */
   repairing(key: ObjectKey, now: number): boolean {
     this.#forget(now);
-    const id = identityOf(key);
+    const id = objectId(key);
     const repairs = this.#repairs.get(id) ?? firstOf(key);
     this.#repairs.set(id, repairs);
     repairs.times = [...repairs.times.filter((at) => at > now - windowMs), now];
@@ -109,7 +104,7 @@ export class Conflicts {
 
   /** Takes back a repair that was announced and not made. */
   notRepaired(key: ObjectKey): void {
-    const id = identityOf(key);
+    const id = objectId(key);
     const repairs = this.#repairs.get(id);
     if (repairs === undefined) return;
     repairs.times = repairs.times.slice(0, -1);
@@ -120,7 +115,7 @@ export class Conflicts {
 
   /** Notes the managers in conflict over an object. An empty list keeps the managers that were noted before. */
   named(key: ObjectKey, managers: readonly ConflictingManager[]): void {
-    const repairs = this.#repairs.get(identityOf(key));
+    const repairs = this.#repairs.get(objectId(key));
     if (repairs !== undefined && managers.length > 0) repairs.managers = managers;
   }
 
@@ -133,7 +128,7 @@ export class Conflicts {
         const dueAt = isWrong ? heldUntil : wrongAt + windowMs;
         return { key, managers, dueMs: Math.max(1, dueAt - now) };
       })
-      .toSorted(byText(({ key }) => identityOf(key)));
+      .toSorted(byText(({ key }) => objectId(key)));
   }
 
   /** The status names a conflict over the object, which may go on. */

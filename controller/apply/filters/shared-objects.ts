@@ -1,4 +1,5 @@
-import { identityOf, type ObjectKey } from "../../../api/kubernetes.ts";
+import { objectId } from "../../../api/keys.ts";
+import { type ObjectKey } from "../../../api/kubernetes.ts";
 import { outlives, type DesiredObject } from "../../../installation/desired.ts";
 import type { ApplyPlan } from "../../../installation/plan.ts";
 import type { Trouble } from "../change-set.ts";
@@ -50,7 +51,7 @@ export async function ownPlan(
   const { sharing } = memory;
   const entries = memory.inventory?.entries ?? [];
   const accepted = new Set(
-    entries.flatMap((entry) => (entry.fingerprint === undefined ? [] : [identityOf(entry)])),
+    entries.flatMap((entry) => (entry.fingerprint === undefined ? [] : [objectId(entry)])),
   );
   const unproven = plan.apply.filter(({ id, key }) => !accepted.has(id) && !outlives(key));
   // A new installation was asked about all its objects, except for objects that turned out to be in another namespace than rendered.

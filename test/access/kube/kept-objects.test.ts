@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, test } from "vitest";
 
-import { KeptObjects, reflectorKey } from "../../../access/kube/kept-objects.ts";
+import { KeptObjects } from "../../../access/kube/kept-objects.ts";
+import { nameId } from "../../../api/keys.ts";
 import type { KubeObject } from "../../../api/kubernetes.ts";
 
 let events: string[];
@@ -31,7 +32,7 @@ test.each([
   { metadata: { namespace: "", name: "a" }, key: "a" },
   { metadata: { name: "a" }, key: "a" },
 ])("the key of $metadata is $key", ({ metadata, key }) => {
-  expect(reflectorKey(metadata)).toBe(key);
+  expect(nameId(metadata)).toBe(key);
 });
 
 describe("a change", () => {

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
-import { reflectorKey } from "../../../access/kube/kept-objects.ts";
 import { type PlacementDecision, placementSets } from "../../../access/providers/placement.ts";
+import { nameId } from "../../../api/keys.ts";
 
 type Reference = { readonly namespace?: string; readonly name?: string };
 
@@ -35,7 +35,7 @@ function slice(
 }
 
 function clustersOf(...slices: readonly PlacementDecision[]): readonly (readonly string[])[] {
-  return placementSets(slices).map(({ clusters }) => clusters.map(reflectorKey));
+  return placementSets(slices).map(({ clusters }) => clusters.map(nameId));
 }
 
 test("D02: 250 clusters in three slices are in the order of the slices, however these come", () => {

@@ -2,7 +2,7 @@ import { setTimeout as delay } from "node:timers/promises";
 
 import { expect, test } from "vitest";
 
-import { identityOf } from "../../../api/kubernetes.ts";
+import { objectId } from "../../../api/keys.ts";
 import type { AnchorGate } from "../../../controller/apply/install-attempt.ts";
 import { useSpokes } from "../../fleet/use-fleet.ts";
 import { waitFor } from "../../fleet/wait-for.ts";
@@ -116,7 +116,7 @@ test("an audit that gives objects a second owner puts nothing right; one that fi
       metadata: { managedFields: live?.metadata.managedFields },
     })
     .then(({ metadata }) => metadata);
-  const id = identityOf(key);
+  const id = objectId(key);
   await waitFor("the last change to be seen", async () => {
     return installer.observation.objects().get(id)?.resourceVersion === resourceVersion;
   });

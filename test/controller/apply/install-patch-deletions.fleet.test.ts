@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 
-import { identityOf, keyOf, type Manifest } from "../../../api/kubernetes.ts";
+import { objectId } from "../../../api/keys.ts";
+import { keyOf, type Manifest } from "../../../api/kubernetes.ts";
 import { readAnchor } from "../../../controller/apply/anchor/anchor.ts";
 import type { ResourcePatch } from "../../../render/patches/patch.ts";
 import { applyPatches } from "../../../render/patches/patches.ts";
@@ -42,7 +43,7 @@ async function inventoryOf({ component, target }: Installer) {
   const anchor = await readAnchor(component, target, AbortSignal.timeout(60_000));
   return {
     complete: anchor?.inventory?.complete,
-    ids: anchor?.inventory?.entries.map(identityOf) ?? [],
+    ids: anchor?.inventory?.entries.map(objectId) ?? [],
   };
 }
 
@@ -74,9 +75,7 @@ describe("what a patch deletes", () => {
     expect(await there()).not.toContain(undefined);
     const waiting = await inventoryOf(installer);
     expect(waiting.complete).toBe(false);
-    expect(waiting.ids).toEqual(
-      expect.arrayContaining(removed.map((one) => identityOf(keyOf(one)))),
-    );
+    expect(waiting.ids).toEqual(expect.arrayContaining(removed.map((one) => objectId(keyOf(one)))));
 
     const since = new Date();
     await scale(spoke, deployment, 0);

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 
-import { identityOf, keyOf, type KubeObject, type Manifest } from "../../../api/kubernetes.ts";
+import { objectId } from "../../../api/keys.ts";
+import { keyOf, type KubeObject, type Manifest } from "../../../api/kubernetes.ts";
 import { readAnchor } from "../../../controller/apply/anchor/anchor.ts";
 import { ensureSecondOwner } from "../../../controller/apply/anchor/second-owner.ts";
 import { inventoryTextOf } from "../../../installation/anchor-object.ts";
@@ -251,7 +252,7 @@ describe("an installed component", () => {
     const before = await spoke.admin.get(key);
     await spoke.admin.remove(key);
     await waitFor("its deletion to be seen", async () =>
-      installer.observation.cutShort().has(identityOf(key)),
+      installer.observation.cutShort().has(objectId(key)),
     );
     expect(await installer.install()).toMatchObject({ applied: [key], repaired: [key] });
     const after = await spoke.admin.get(key);

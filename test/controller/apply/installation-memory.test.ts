@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 
-import { identityOf } from "../../../api/kubernetes.ts";
+import { objectId } from "../../../api/keys.ts";
 import { InstallationMemory } from "../../../controller/apply/installation-memory.ts";
 import { prepare } from "../../../installation/desired.ts";
 import type { Inventory } from "../../../installation/inventory.ts";
@@ -26,7 +26,7 @@ function remembering(): InstallationMemory {
 
 test("an audit is due of each object until that is accepted, and asked for again of all", () => {
   const memory = remembering();
-  const id = identityOf(config);
+  const id = objectId(config);
   expect(memory.isToAudit(id)).toBe(false);
   memory.isAuditDue = true;
   expect(memory.isToAudit(id)).toBe(true);

@@ -5,7 +5,8 @@ import type { KubeClient } from "../../../access/kube/kube-client.ts";
 import type { Clock } from "../../../access/time/clock.ts";
 import { systemClock } from "../../../access/time/system-clock.ts";
 import type { Component, KnativeEventing, KnativeServing } from "../../../api/component.ts";
-import { identityOf, keyOf, type Manifest } from "../../../api/kubernetes.ts";
+import { objectId } from "../../../api/keys.ts";
+import { keyOf, type Manifest } from "../../../api/kubernetes.ts";
 import { openReleases } from "../../../cmd/open-releases.ts";
 import type { Anchor } from "../../../controller/apply/anchor/anchor.ts";
 import type { ChangeSet, Progress } from "../../../controller/apply/change-set.ts";
@@ -127,8 +128,7 @@ export class Installer implements AsyncDisposable {
   ): Pick<InstallDeps, "assertFirst" | "holders"> {
     const { component, target } = this;
     const newcomer = { component, target, connection: connectionTo(target, this.#clock) };
-    const isOurs = (one: Manifest): boolean =>
-      !this.#memory.sharing.left.has(identityOf(keyOf(one)));
+    const isOurs = (one: Manifest): boolean => !this.#memory.sharing.left.has(objectId(keyOf(one)));
     return {
       assertFirst: (making, signal) => {
         const wanted = { ...newcomer, manifests: manifests.filter(isOurs) };

@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
 
-import { identityOf, keyOf, type Manifest } from "../../../api/kubernetes.ts";
+import { kindId, objectId } from "../../../api/keys.ts";
+import { keyOf, type Manifest } from "../../../api/kubernetes.ts";
 import type { InstallAttempt } from "../../../controller/apply/install-attempt.ts";
 import { InstallationMemory } from "../../../controller/apply/installation-memory.ts";
 import { observeAndPlan } from "../../../controller/apply/observe-objects.ts";
 import { prepare } from "../../../installation/desired.ts";
-import { kindIdOf } from "../../../installation/kinds.ts";
 import type { ObservedObject } from "../../../installation/observed-object.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import { silentLog } from "../../support/silent-log.ts";
@@ -37,7 +37,7 @@ async function audited(
   memory.recall(anchorWith({ version: "1.23.0", complete: true, entries }));
   memory.isAuditDue = true;
   const records = [...seen, ...deleting].map((one): [string, ObservedObject] => [
-    identityOf(keyOf(one)),
+    objectId(keyOf(one)),
     {
       key: keyOf(one),
       uid: "u",
@@ -52,7 +52,7 @@ async function audited(
     waitForSync: () => Promise.resolve(),
     objects: () => new Map(records),
     cutShort: () => new Set<string>(),
-    refused: () => new Map(refused.map((one) => [kindIdOf(keyOf(one)), "not allowed"])),
+    refused: () => new Map(refused.map((one) => [kindId(keyOf(one)), "not allowed"])),
   };
   const metadata = { name: "knative", namespace: "knative", uid: "u" };
   const attempt: InstallAttempt = Object.assign(Object.create(null), {

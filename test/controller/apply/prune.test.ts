@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
 
 import { ApiError } from "../../../access/kube/api-error.ts";
-import { identityOf, type KubeObject, type ObjectKey } from "../../../api/kubernetes.ts";
+import { objectId } from "../../../api/keys.ts";
+import { type KubeObject, type ObjectKey } from "../../../api/kubernetes.ts";
 import { knownResource } from "../../../api/resources.ts";
 import { prune, type PruneDeps } from "../../../controller/apply/prune.ts";
 import { componentUidLabel } from "../../../installation/anchor.ts";
@@ -39,7 +40,7 @@ function deps(
     belonging,
     strays: new Set(),
     resourceOf: ({ apiVersion, kind }) => knownResource(apiVersion, kind),
-    observed: new Map(observed.map((record) => [identityOf(record.key), record])),
+    observed: new Map(observed.map((record) => [objectId(record.key), record])),
   };
 }
 

@@ -2,7 +2,8 @@ import { expect, test } from "vitest";
 
 import type { KubeClient } from "../../../access/kube/kube-client.ts";
 import { abortable } from "../../../access/time/deadline.ts";
-import { identityOf, keyOf, type KubeObject } from "../../../api/kubernetes.ts";
+import { objectId } from "../../../api/keys.ts";
+import { keyOf, type KubeObject } from "../../../api/kubernetes.ts";
 import { knownResource } from "../../../api/resources.ts";
 import { FailedJobs, takeUntold } from "../../../controller/observe/failed-jobs.ts";
 import { nextOf } from "../../../controller/reconcile/report.ts";
@@ -42,7 +43,7 @@ function job(version: number, fields: readonly string[], options: JobOptions = {
 
 function seen(object: KubeObject) {
   const record = sightingOf(object, "knfleet-hub");
-  return new Map([[identityOf(record.key), record]]);
+  return new Map([[objectId(record.key), record]]);
 }
 
 /** Looks at a cluster in a row, and counts the requests of each; `before`: what was said of Jobs. */

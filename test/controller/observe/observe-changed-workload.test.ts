@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
-import { identityOf, keyOf, type KubeObject } from "../../../api/kubernetes.ts";
+import { objectId } from "../../../api/keys.ts";
+import { keyOf, type KubeObject } from "../../../api/kubernetes.ts";
 import { knownResource } from "../../../api/resources.ts";
 import type { Observation, ObservedChange } from "../../../controller/observe/observation.ts";
 import { sightingOf } from "../../../installation/observed-object.ts";
@@ -83,7 +84,7 @@ describe("a workload that we have changed", () => {
     note(deployment({ version: 105, generation: 2, observed: 1 }));
     sends("MODIFIED", deployment({ version: 101, replicas: 5 }));
     await watches.waitFor(() => {
-      const seen = observation.workloads().get(identityOf(key));
+      const seen = observation.workloads().get(objectId(key));
       expect(seen).toMatchObject({ spec: { replicas: 5 } });
     });
     expect(isAvailable()).toBe(false);

@@ -1,13 +1,14 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
-import { identityOf, keyOf, type KubeObject } from "../../../api/kubernetes.ts";
+import { objectId } from "../../../api/keys.ts";
+import { keyOf, type KubeObject } from "../../../api/kubernetes.ts";
 import { knownResource } from "../../../api/resources.ts";
 import type { Observation, ObservedChange } from "../../../controller/observe/observation.ts";
 import { sightingOf } from "../../../installation/observed-object.ts";
 import { apiError, beginWith, type ScriptedWatches } from "./scripted-watches.ts";
 
 const running = ["f:active", "f:startTime"];
-const id = identityOf(keyOf(job(1, running)));
+const id = objectId(keyOf(job(1, running)));
 
 let watches: ScriptedWatches;
 let changes: ObservedChange[];

@@ -3,7 +3,8 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi 
 
 import type { HubConnection } from "../../../access/hub/hub.ts";
 import { systemClock } from "../../../access/time/system-clock.ts";
-import { identityOf, type ObjectKey } from "../../../api/kubernetes.ts";
+import { objectId } from "../../../api/keys.ts";
+import { type ObjectKey } from "../../../api/kubernetes.ts";
 import { knownResource, type ResourceType } from "../../../api/resources.ts";
 import type { Observation, ObservedChange } from "../../../controller/observe/observation.ts";
 import { observe } from "../../../controller/observe/observe.ts";
@@ -89,7 +90,7 @@ test("everything of the installation is known when it is synced, and nothing els
   await installed("not-known");
   await observed(installation);
   expect([...observation.objects().keys()].toSorted()).toEqual(
-    installation.keys.map(identityOf).toSorted(),
+    installation.keys.map(objectId).toSorted(),
   );
   const prints = [...observation.objects().values()].map(({ fingerprint }) => fingerprint);
   expect(prints).not.toContain(undefined);
@@ -115,7 +116,7 @@ describe("a change on the cluster", () => {
     const key = keyNamed(installation, "Secret");
     await admin.remove(key);
     await vi.waitFor(() => expect(changes).toContainEqual({ kind: "object", key }), 60_000);
-    expect(observation.objects().has(identityOf(key))).toBe(false);
+    expect(observation.objects().has(objectId(key))).toBe(false);
   });
 
   test("is reported when an object loses our label", async () => {
@@ -141,11 +142,11 @@ describe("a change on the cluster", () => {
     };
     const written = sightingOf(await admin.apply(manifest, { fieldManager }), fieldManager);
     observation.note([written]);
-    expect(observation.objects().get(identityOf(map))).toEqual(written);
+    expect(observation.objects().get(objectId(map))).toEqual(written);
     // Later events of the same watch change nothing about it.
     await admin.remove(secret);
     await vi.waitFor(() => expect(changes).toContainEqual({ kind: "object", key: secret }), 60_000);
-    expect(observation.objects().get(identityOf(map))).toEqual(written);
+    expect(observation.objects().get(objectId(map))).toEqual(written);
   });
 });
 
@@ -174,7 +175,7 @@ test("a kind whose CRD comes later is seen then", async () => {
   await installByHand({ component, target, admin, kinds: ["Image"] });
   const key: ObjectKey = { ...images, namespace: "later", name: "thing" };
   await vi.waitFor(() => {
-    expect(observation.objects().has(identityOf(key))).toBe(true);
+    expect(observation.objects().has(objectId(key))).toBe(true);
   }, 600_000);
 });
 

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
-import { identityOf, keyOf, type KubeObject } from "../../../api/kubernetes.ts";
+import { objectId } from "../../../api/keys.ts";
+import { keyOf, type KubeObject } from "../../../api/kubernetes.ts";
 import { knownResource } from "../../../api/resources.ts";
 import type { Observation, ObservedChange } from "../../../controller/observe/observation.ts";
 import { sightingOf } from "../../../installation/observed-object.ts";
@@ -147,7 +148,7 @@ describe("records", () => {
     await listed([configMap("a", { version: 7 })]);
     expect([...observation.objects()]).toEqual([
       [
-        identityOf(aKey),
+        objectId(aKey),
         {
           key: aKey,
           uid: "a",
@@ -163,7 +164,7 @@ describe("records", () => {
     observation.watchKinds([deployments]);
     watches.listed("Deployment", [deployment(1, "True", 3)]);
     await observation.waitForSync(signal);
-    const id = identityOf(keyOf(deployment(1, "True")));
+    const id = objectId(keyOf(deployment(1, "True")));
     expect(observation.workloads().get(id)).toMatchObject({ spec: { replicas: 3 } });
     expect(observation.workloads().get(id)?.metadata.managedFields).toBeUndefined();
     expect(observation.objects().get(id)?.fingerprint).toEqual(expect.any(String));
@@ -181,7 +182,7 @@ describe("reported is", () => {
     sends("MODIFIED", configMap("a", { version: 101 }));
     sends("MODIFIED", configMap("a", { version: 102, owns: ["f:b"] }));
     expect(await reported(1)).toEqual([aChanged]);
-    expect(observation.objects().get(identityOf(aKey))?.resourceVersion).toBe("102");
+    expect(observation.objects().get(objectId(aKey))?.resourceVersion).toBe("102");
   });
 
   test("an object that is gone", async () => {
@@ -213,25 +214,25 @@ describe("reported is", () => {
   test("an object that an older state of the cluster brought back, though its version is a smaller one", async () => {
     sends("MODIFIED", configMap("a", { version: 150 }));
     await watches.waitFor(() => {
-      expect(observation.objects().get(identityOf(aKey))?.resourceVersion).toBe("150");
+      expect(observation.objects().get(objectId(aKey))?.resourceVersion).toBe("150");
     });
     watches.send("ConfigMap", apiError(410, "too old resource version"));
     await watches.waitFor(() => expect(watches.opened("ConfigMap")).toHaveLength(2));
     watches.listed("ConfigMap", [configMap("a", { version: 50, owns: ["f:b"] })], "60");
     expect(await reported(1)).toEqual([aChanged]);
-    expect(observation.objects().get(identityOf(aKey))?.resourceVersion).toBe("50");
+    expect(observation.objects().get(objectId(aKey))?.resourceVersion).toBe("50");
   });
 
   test("an object of an older state, which was restored, also when the cluster has come further since", async () => {
     sends("MODIFIED", configMap("a", { version: 150 }));
     await watches.waitFor(() => {
-      expect(observation.objects().get(identityOf(aKey))?.resourceVersion).toBe("150");
+      expect(observation.objects().get(objectId(aKey))?.resourceVersion).toBe("150");
     });
     watches.send("ConfigMap", "end");
     await watches.waitFor(() => expect(watches.opened("ConfigMap")).toHaveLength(2));
     watches.listed("ConfigMap", [configMap("a", { version: 50, owns: ["f:b"] })], "200");
     expect(await reported(1)).toEqual([aChanged]);
-    expect(observation.objects().get(identityOf(aKey))?.resourceVersion).toBe("50");
+    expect(observation.objects().get(objectId(aKey))?.resourceVersion).toBe("50");
   });
 
   test("no object that was written while the list was read, which shows it as it was before", async () => {
@@ -240,7 +241,7 @@ describe("reported is", () => {
     observation.note([sightingOf(configMap("a", { version: 250, owns: ["f:b"] }), "knfleet-hub")]);
     watches.listed("ConfigMap", [configMap("a", { version: 50 })], "200");
     await observation.waitForSync(signal);
-    expect(observation.objects().get(identityOf(aKey))?.resourceVersion).toBe("250");
+    expect(observation.objects().get(objectId(aKey))?.resourceVersion).toBe("250");
     expect(changes).toEqual([]);
   });
 
@@ -249,7 +250,7 @@ describe("reported is", () => {
     await watches.waitFor(() => expect(watches.opened("ConfigMap")).toHaveLength(2));
     watches.listed("ConfigMap", [configMap("a", { uid: "new", version: 150, owns: [] })], "200");
     await watches.waitFor(() => expect(changes).toContainEqual(aChanged));
-    expect(observation.objects().get(identityOf(aKey))).toMatchObject({ uid: "new" });
+    expect(observation.objects().get(objectId(aKey))).toMatchObject({ uid: "new" });
   });
 
   test("everything of a kind that is not served any more, and its return is seen", async () => {
@@ -292,7 +293,7 @@ describe("our own writes, once noted,", () => {
   test("are known at once and their events are no change", async () => {
     const written = configMap("a", { version: 105, owns: ["f:a", "f:b"] });
     note(written);
-    expect(observation.objects().get(identityOf(aKey))?.resourceVersion).toBe("105");
+    expect(observation.objects().get(objectId(aKey))?.resourceVersion).toBe("105");
     sends("MODIFIED", written);
     sends("ADDED", last);
     expect(await reported(1)).toEqual([lastChanged]);
@@ -304,7 +305,7 @@ describe("our own writes, once noted,", () => {
     sends("MODIFIED", old);
     sends("ADDED", last);
     expect(await reported(1)).toEqual([lastChanged]);
-    expect(observation.objects().get(identityOf(aKey))?.resourceVersion).toBe("105");
+    expect(observation.objects().get(objectId(aKey))?.resourceVersion).toBe("105");
   });
 
   test("survive the late news that the object before was deleted", async () => {
@@ -313,7 +314,7 @@ describe("our own writes, once noted,", () => {
     sends("ADDED", configMap("a", { uid: "again", version: 105 }));
     sends("ADDED", last);
     expect(await reported(1)).toEqual([lastChanged]);
-    expect(observation.objects().get(identityOf(aKey))?.uid).toBe("again");
+    expect(observation.objects().get(objectId(aKey))?.uid).toBe("again");
   });
 
   test("are drift when somebody else writes later", async () => {

@@ -3,7 +3,8 @@ import { beforeEach, expect, test } from "vitest";
 import { ApiError } from "../../../access/kube/api-error.ts";
 import type { CollectionRef, KubeClient } from "../../../access/kube/kube-client.ts";
 import { abortable } from "../../../access/time/deadline.ts";
-import { identityOf, keyOf, type KubeObject } from "../../../api/kubernetes.ts";
+import { objectId } from "../../../api/keys.ts";
+import { keyOf, type KubeObject } from "../../../api/kubernetes.ts";
 import { WorkloadCauses } from "../../../controller/observe/visible-readiness.ts";
 import { FakeClock, settled } from "../../support/fake-clock.ts";
 import { silentLog } from "../../support/silent-log.ts";
@@ -49,7 +50,7 @@ function workload(name: string, kind = "Deployment"): KubeObject {
 
 async function causesOf(...workloads: readonly KubeObject[]): Promise<readonly string[]> {
   const found = await causes.find(workloads, { client, clock, log: silentLog }, signal);
-  return workloads.map((one) => found.get(identityOf(keyOf(one))) ?? "");
+  return workloads.map((one) => found.get(objectId(keyOf(one))) ?? "");
 }
 
 test("a workload that just began to wait costs no request", async () => {

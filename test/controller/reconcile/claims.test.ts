@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
 import { componentKinds } from "../../../api/component.ts";
-import { targetIdOf } from "../../../controller/component-identity.ts";
+import { targetId } from "../../../api/keys.ts";
 import {
   assertOnlyOne,
   isLatecomer,
@@ -90,6 +90,6 @@ test("the error names the older component", () => {
 });
 
 test("a component without a reference is for the hub", () => {
-  expect(targetIdOf(elsewhere)).toBe("");
-  expect(targetIdOf(older)).toBe("fleet/a");
+  expect(targetId(elsewhere)).toBe("");
+  expect(targetId(older)).toBe("fleet/a");
 });

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
 import { abortable } from "../../../access/time/deadline.ts";
-import { identityOf } from "../../../api/kubernetes.ts";
+import { objectId } from "../../../api/keys.ts";
 import { EventRecorder } from "../../../controller/events.ts";
 import type { Observation } from "../../../controller/observe/observation.ts";
 import { attemptCost, Installation } from "../../../controller/reconcile/installation.ts";
@@ -62,7 +62,7 @@ test("a request that no attempt waits for any more lasts until the view is close
   };
   const key = { apiVersion: "batch/v1", kind: "Job", namespace: "eventing", name: "migrate" };
   const facts = { uid: "job", resourceVersion: "1", fingerprint: undefined, deleting: false };
-  const observed = new Map([[identityOf(key), { key, ...facts, mayHaveFailed: true } as const]]);
+  const observed = new Map([[objectId(key), { key, ...facts, mayHaveFailed: true } as const]]);
   const clock = new FakeClock();
   const asking = { client: { get }, clock, log: silentLog, observed, said: "" };
   const hub = new MemoryHub();

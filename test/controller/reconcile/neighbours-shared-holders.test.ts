@@ -3,7 +3,8 @@ import { describe, expect, test } from "vitest";
 import { ApiError } from "../../../access/kube/api-error.ts";
 import { systemClock } from "../../../access/time/system-clock.ts";
 import type { Component } from "../../../api/component.ts";
-import { identityOf, keyOf, type KubeObject } from "../../../api/kubernetes.ts";
+import { objectId } from "../../../api/keys.ts";
+import { keyOf, type KubeObject } from "../../../api/kubernetes.ts";
 import { Neighbours } from "../../../controller/reconcile/neighbours.ts";
 import type { OwnershipQuestion } from "../../../installation/sharing.ts";
 import {
@@ -31,7 +32,7 @@ interface Try extends Cluster {
 describe("of objects that an installed component comes to want", () => {
   const serve = component("KnativeServing", "serving");
   const own = bornAt("2026-01-01T00:00:05Z", madeAnchor(second, []), "own");
-  const ids = new Set([identityOf(keyOf(role))]);
+  const ids = new Set([objectId(keyOf(role))]);
   const none = new Set<string>();
   const words = "Belongs to the installation of KnativeServing serving/knative-serving";
 

@@ -3,7 +3,7 @@ import { expect, onTestFinished, test } from "vitest";
 import type { WatchEvent } from "../../../access/kube/kube-client.ts";
 import { abortable } from "../../../access/time/deadline.ts";
 import { setAnnotations, setLabels } from "../../../api/fleet-set.ts";
-import { keyTextOf } from "../../../controller/component-identity.ts";
+import { componentId } from "../../../api/keys.ts";
 import { ocmLabels } from "../../../controller/sets/find-selection.ts";
 import { FleetSets, type FleetSetsOptions } from "../../../controller/sets/fleet-sets.ts";
 import { settled } from "../../support/fake-clock.ts";
@@ -63,7 +63,7 @@ function lead(hub: SetHub, placements: Promise<void>): void {
   const sets = new FleetSets(
     {
       hub: client,
-      components: { byKey: new Map(hub.components().map((one) => [keyTextOf(one), one])) },
+      components: { byKey: new Map(hub.components().map((one) => [componentId(one), one])) },
       events: { record: async () => undefined },
       clock: hub.clock,
       random: () => 0.5,

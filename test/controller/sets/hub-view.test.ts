@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
 
 import { setLabels } from "../../../api/fleet-set.ts";
+import { setId } from "../../../api/keys.ts";
 import type { KubeObject } from "../../../api/kubernetes.ts";
 import { type HubLists, viewOfLists } from "../../../controller/sets/hub-view.ts";
-import { setKeyOf } from "../../../controller/sets/set-caches.ts";
 import { SetWorld } from "../../sets/set-world.ts";
 
 const { set: example } = new SetWorld({}, []);
@@ -62,5 +62,5 @@ test("a set whose selection cannot be used selects no cluster", () => {
 test("a set has the revisions with its labels, and those of other sets not", () => {
   const [mine, other] = [revisionOf("prod"), revisionOf("other")];
   const view = viewOf({ sets: [example], revisions: [other, mine] });
-  expect(view.revisions(setKeyOf(example))).toEqual([mine]);
+  expect(view.revisions(setId(example))).toEqual([mine]);
 });

@@ -12,14 +12,13 @@ import {
 } from "fast-check";
 import { expect, test } from "vitest";
 
-import { reflectorKey } from "../../../access/kube/kept-objects.ts";
 import { type ClusterProfile, isClusterProfile } from "../../../api/cluster-profile.ts";
 import { byText } from "../../../api/fields.ts";
 import type { FleetSet } from "../../../api/fleet-set.ts";
+import { nameId, setId } from "../../../api/keys.ts";
 import type { KubeObject } from "../../../api/kubernetes.ts";
 import { findSelection, ocmLabels } from "../../../controller/sets/find-selection.ts";
 import { Selections } from "../../../controller/sets/selections.ts";
-import { setKeyOf } from "../../../controller/sets/set-caches.ts";
 import type { Selection } from "../../../sets/facts.ts";
 import { SetWorld } from "../../sets/set-world.ts";
 import { runsOf, seed } from "../../support/fuzz.ts";
@@ -122,9 +121,7 @@ test("after any changes the sets select what they would select from the start, a
       const selections = new Selections({ sources, maxSetsPerNamespace });
       const world = { sets, profiles, slices, selections };
       for (const one of changes) {
-        const before = new Map(
-          [...sets.values()].map((set) => [setKeyOf(set), viewOf(set, world)]),
-        );
+        const before = new Map([...sets.values()].map((set) => [setId(set), viewOf(set, world)]));
         const told = apply(one, world);
         const rows = [...sets].map(([key, set]) => ({ key, set, view: viewOf(set, world) }));
         const missed = rows.filter(({ key, view }) => before.get(key) !== view && !told.has(key));
@@ -150,7 +147,7 @@ test("at the start a set that is being deleted takes no place of the oldest ones
   const sets = Array.from({ length: 6 }, (_, at) =>
     setOf({ index: at, group: "a", isPlaced: false, isDeleted: at === 0 }),
   );
-  const byKey = new Map(sets.map((set) => [setKeyOf(set), set]));
+  const byKey = new Map(sets.map((set) => [setId(set), set]));
   const { signal } = new AbortController();
   // oxlint-disable-next-line unicorn/no-array-fill-with-reference-type -- it is no array
   await selections.fill(byKey, signal);
@@ -160,7 +157,7 @@ test("at the start a set that is being deleted takes no place of the oldest ones
 test("sets of a cluster are told when another ClusterProfile makes a Placement select it", () => {
   // Of two ClusterProfiles of a ManagedCluster the first one counts.
   const both = [profileOf(1, "b", 2), profileOf(0, "a", 2)];
-  const profiles = new Map(both.map((one) => [reflectorKey(one.metadata), one]));
+  const profiles = new Map(both.map((one) => [nameId(one.metadata), one]));
   const slices = [sliceOf("a", [2])];
   const sources = { profiles: () => profiles.values(), placements: () => slices };
   const selections = new Selections({ sources, maxSetsPerNamespace });
@@ -177,7 +174,7 @@ test("sets of a cluster are told when another ClusterProfile makes a Placement s
   profiles.delete("fleet/cluster-1");
   const told = selections.profileChanged("fleet/cluster-1", undefined);
   expect(clustersIn(selections.of(placed))).toEqual(["fleet/cluster-0"]);
-  expect(told).toEqual(new Set([placed, other].map(setKeyOf)));
+  expect(told).toEqual(new Set([placed, other].map(setId)));
 });
 
 test("the youngest set has its clusters as soon as there are no longer too many sets", () => {
@@ -190,7 +187,7 @@ test("the youngest set has its clusters as soon as there are no longer too many 
   for (const set of sets) selections.put(set);
   const [oldest = example, youngest = example] = [sets[0], sets[4]];
   expect(clustersIn(selections.of(youngest))).toEqual([]);
-  expect(selections.delete(oldest)).toContain(setKeyOf(youngest));
+  expect(selections.delete(oldest)).toContain(setId(youngest));
   expect(clustersIn(selections.of(youngest))).toEqual(["fleet/cluster-0"]);
 });
 
@@ -252,5 +249,5 @@ function apply(one: Change, { sets, profiles, slices, selections }: World): Read
 /** Sorted keys; none of an unusable selection. */
 function clustersIn(selection: Selection | undefined): readonly string[] {
   if (selection?.kind !== "clusters") return [];
-  return selection.clusters.map((one) => reflectorKey(one)).toSorted();
+  return selection.clusters.map((one) => nameId(one)).toSorted();
 }

@@ -1,11 +1,11 @@
 import { ApiError } from "../../../access/kube/api-error.ts";
-import { reflectorKey } from "../../../access/kube/kept-objects.ts";
 import type { KubeClient, ObjectRef, WatchEvent } from "../../../access/kube/kube-client.ts";
 import type { ReferencePolicy } from "../../../access/providers/reference-policy.ts";
 import { isClusterProfile } from "../../../api/cluster-profile.ts";
 import type { Component } from "../../../api/component.ts";
 import { isRecord } from "../../../api/fields.ts";
 import type { FleetSet, FleetSetSpec } from "../../../api/fleet-set.ts";
+import { nameId, setId } from "../../../api/keys.ts";
 import { type KubeObject, type Manifest } from "../../../api/kubernetes.ts";
 import { asComponent } from "../../../controller/component-identity.ts";
 import type { NewEvent } from "../../../controller/events.ts";
@@ -16,7 +16,7 @@ import { gatherFacts } from "../../../controller/sets/gather-facts.ts";
 import { viewOfLists } from "../../../controller/sets/hub-view.ts";
 import { NotTakenMemory } from "../../../controller/sets/not-taken.ts";
 import { RecentWrites } from "../../../controller/sets/recent-writes.ts";
-import { isFleetSet, setKeyOf } from "../../../controller/sets/set-caches.ts";
+import { isFleetSet } from "../../../controller/sets/set-caches.ts";
 import { ChildWriter } from "../../../controller/sets/write-children.ts";
 import { RevisionWriter } from "../../../controller/sets/write-revisions.ts";
 import { SetWriter } from "../../../controller/sets/write-set.ts";
@@ -91,7 +91,7 @@ export class SetHub {
     const { set } = new SetWorld({}, []);
     const full = { ...set, spec: { ...set.spec, ...spec } };
     const stored = this.put({ ...full, metadata: { ...set.metadata, ...metadata } });
-    return setKeyOf(stored);
+    return setId(stored);
   }
 
   putProfile(
@@ -169,7 +169,7 @@ export class SetHub {
       sets: [...sets.values()],
       components: this.components(),
       revisions: this.revisions(),
-      profiles: new Map(profiles.map((one) => [reflectorKey(one.metadata), one])),
+      profiles: new Map(profiles.map((one) => [nameId(one.metadata), one])),
       selectionOf: (one) => findSelection(one, sources),
       policy: this.policy,
       refusals: this.memory.refusals(set, this.clock.now()),
@@ -280,7 +280,7 @@ export class SetHub {
 
   #sets(): ReadonlyMap<string, FleetSet> {
     const sets = [...this.objects.values()].filter(isFleetSet);
-    return new Map(sets.map((set) => [setKeyOf(set), set]));
+    return new Map(sets.map((set) => [setId(set), set]));
   }
 }
 

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 
 import { type Component, operatorApiVersion } from "../../../api/component.ts";
+import { componentId } from "../../../api/keys.ts";
 import type { KubeObject } from "../../../api/kubernetes.ts";
-import { keyTextOf } from "../../../controller/component-identity.ts";
 import { RecentWrites } from "../../../controller/sets/recent-writes.ts";
 import { ChildWriter } from "../../../controller/sets/write-children.ts";
 import { SetWorld } from "../../sets/set-world.ts";
@@ -33,7 +33,7 @@ function writer() {
   const client = { get: answer, apply: answer, patch: answer, remove: answer };
   return {
     children: new ChildWriter({ client, clock, recent, contentOf }),
-    remembered: () => recent.newest(keyTextOf(child), undefined, clock.now()),
+    remembered: () => recent.newest(componentId(child), undefined, clock.now()),
   };
 }
 

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 
-import { identityOf, keyOf, type KubeObject } from "../../../api/kubernetes.ts";
+import { objectId } from "../../../api/keys.ts";
+import { keyOf, type KubeObject } from "../../../api/kubernetes.ts";
 import { knownResource } from "../../../api/resources.ts";
 import { InstallationMemory } from "../../../controller/apply/installation-memory.ts";
 import type { Observation } from "../../../controller/observe/observation.ts";
@@ -108,7 +109,7 @@ test("nothing is known of Deployments whose list has not come for some seconds",
 });
 
 test("what was left to others is theirs to look after", async () => {
-  const webhook = identityOf(keyOf(deployment("webhook")));
+  const webhook = objectId(keyOf(deployment("webhook")));
   memory.sharing.left = new Map([[webhook, "KnativeServing a/b"]]);
   watches.send("Deployment", { type: "DELETED", object: deployment("webhook", 11) });
   await watches.waitFor(() => expect(observation.objects().size).toBe(1));

@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 
 import { ConnectionError } from "../../../access/kube/api-error.ts";
+import { kindId } from "../../../api/keys.ts";
 import { knownResource, type ResourceType } from "../../../api/resources.ts";
 import type { Observation, ObservedChange } from "../../../controller/observe/observation.ts";
 import type { SharedWatches } from "../../../controller/target/shared-watches.ts";
-import { kindIdOf } from "../../../installation/kinds.ts";
 import {
   apiError,
   beginWith,
@@ -83,7 +83,7 @@ test("a watch that ended early is out of date after some seconds, until the next
   await watches.waitFor(() => expect(watches.opened("ConfigMap")).toHaveLength(2));
   expect([observation.behind().size, observation.live().length]).toEqual([0, 0]);
   await watches.waitFor(() => expect(changes).toEqual([told]));
-  expect([...observation.behind()]).toEqual([kindIdOf(configMaps)]);
+  expect([...observation.behind()]).toEqual([kindId(configMaps)]);
   watches.listed("ConfigMap", []);
   await watches.waitFor(() => expect(changes).toEqual([told, told]));
   expect([observation.behind().size, observation.live().length]).toEqual([0, 1]);

@@ -2,10 +2,10 @@ import { expect, test } from "vitest";
 
 import { ApiError } from "../../../access/kube/api-error.ts";
 import type { KubeClient } from "../../../access/kube/kube-client.ts";
+import { versionedKindId } from "../../../api/keys.ts";
 import type { KubeObject } from "../../../api/kubernetes.ts";
 import { knownResource } from "../../../api/resources.ts";
 import { Sweep } from "../../../controller/uninstall/finalize-sweep.ts";
-import { kindKeyOf } from "../../../installation/kinds.ts";
 import { silentLog } from "../../support/silent-log.ts";
 
 const { signal } = new AbortController();
@@ -66,7 +66,7 @@ test.each([414, 431])(
       namespace,
       name,
     }));
-    const resources = new Map([[kindKeyOf(resource), resource]]);
+    const resources = new Map([[versionedKindId(resource), resource]]);
     const unproven = new Set<string>();
     const scope = { labelSelector, resources, inventory, belonging: undefined, unproven };
     const sweep = new Sweep(client, scope, silentLog);

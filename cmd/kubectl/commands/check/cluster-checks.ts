@@ -1,10 +1,10 @@
 import type { ClusterProfile } from "../../../../api/cluster-profile.ts";
 import type { ClusterProfileRef, Component } from "../../../../api/component.ts";
 import { FleetError } from "../../../../api/errors.ts";
+import { targetId } from "../../../../api/keys.ts";
 import type { KubeObject } from "../../../../api/kubernetes.ts";
 import { reasons } from "../../../../api/reasons.ts";
 import { listAnchors } from "../../../../controller/apply/anchor/list-anchors.ts";
-import { targetIdOf } from "../../../../controller/component-identity.ts";
 import { areRivals } from "../../../../controller/reconcile/claims.ts";
 import { installedRival } from "../../../../controller/reconcile/installed-rival.ts";
 import { unusedConfigMessage } from "../../../../render/features/named-objects.ts";
@@ -187,7 +187,7 @@ export async function checkDocument(
   const base = { subject, cluster };
   const answer = await askHub(component, access.hub, signal);
   const { action, message } = answer;
-  const kubernetesVersion = read.get(targetIdOf(component))?.version;
+  const kubernetesVersion = read.get(targetId(component))?.version;
   // Without release files, everything else is checked all the same.
   const rendered = await comparableOf(answer.component, settings, { kubernetesVersion }).catch(
     (error: unknown) => {
@@ -255,7 +255,7 @@ export function rivalItems(
   { read, components }: KnownFacts,
 ): readonly CheckItem[] {
   return asked.flatMap((component) => {
-    const facts = read.get(targetIdOf(component));
+    const facts = read.get(targetId(component));
     if (facts === undefined) return [];
     const cluster = component.spec?.clusterProfileRef ?? null;
     const base = { check: "one per cluster", subject: titleOf(component), cluster };

@@ -8,6 +8,7 @@ import {
 } from "../../../../access/kube/kube-client.ts";
 import { type Right, rightTo } from "../../../../access/kube/missing-right.ts";
 import type { Component } from "../../../../api/component.ts";
+import { kindId } from "../../../../api/keys.ts";
 import type { KubeObject } from "../../../../api/kubernetes.ts";
 import { knownResource, resourceFinder, type ResourceType } from "../../../../api/resources.ts";
 import { inventoryTextOf } from "../../../../installation/anchor-object.ts";
@@ -18,11 +19,7 @@ import {
   secondOwnerKey,
 } from "../../../../installation/anchor.ts";
 import { decodeInventory } from "../../../../installation/inventory.ts";
-import {
-  builtInReleaseKinds,
-  customReleaseKinds,
-  kindIdOf,
-} from "../../../../installation/kinds.ts";
+import { builtInReleaseKinds, customReleaseKinds } from "../../../../installation/kinds.ts";
 import { mapLimited } from "../../spokes/read-clusters.ts";
 import { guardObjects } from "./guard-objects.ts";
 import type { AnchorState } from "./migration-facts.ts";
@@ -138,10 +135,10 @@ interface MarkedKind {
 /** The kinds of an installation: those of every release, and those of its inventory. */
 function kindsOf(anchor: KubeObject): readonly MarkedKind[] {
   const entries = decodeInventory(inventoryTextOf(anchor))?.entries ?? [];
-  const named = new Set(entries.map(kindIdOf));
+  const named = new Set(entries.map(kindId));
   // Releases last: they know the plural of their custom kinds.
   const all = [...entries.map(resourceFinder([])), ...customReleaseKinds, ...builtInReleaseKinds];
-  const kinds = new Map(all.map((resource) => [kindIdOf(resource), resource]));
+  const kinds = new Map(all.map((resource) => [kindId(resource), resource]));
   return [...kinds].map(([id, resource]) => ({ resource, isNamed: named.has(id) }));
 }
 

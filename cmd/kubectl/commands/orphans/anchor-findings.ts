@@ -1,7 +1,7 @@
 import { allKinds, type Component, type ComponentKind } from "../../../../api/component.ts";
 import { pulledAnnotations } from "../../../../api/delivery.ts";
-import { describe, identityOf, keyOf, type KubeObject } from "../../../../api/kubernetes.ts";
-import { targetIdOf } from "../../../../controller/component-identity.ts";
+import { objectId, targetId } from "../../../../api/keys.ts";
+import { describe, keyOf, type KubeObject } from "../../../../api/kubernetes.ts";
 import { inventoryTextOf } from "../../../../installation/anchor-object.ts";
 import {
   anchorAnnotations,
@@ -79,7 +79,7 @@ function namesakesOf({ components }: Known, { kind, name }: Belonging): readonly
 
 /** Whether a component is for this cluster, under any of its names. */
 function isHere(component: Component, { names }: Known): boolean {
-  return names.has(targetIdOf(component));
+  return names.has(targetId(component));
 }
 
 /** Message and steps without a deletion, because the anchor may belong to a component whose cluster was not read. */
@@ -88,7 +88,7 @@ function doubtful(
   { object }: Pick<OrphanItem, "object">,
   known: Known,
 ): Pick<OrphanItem, "message" | "next"> {
-  const target = targetIdOf(owner);
+  const target = targetId(owner);
   const place = target === "" ? "the hub" : target;
   return {
     message: `${nameOf(owner)} is for ${place}, which was not read and may be this same cluster`,
@@ -108,7 +108,7 @@ function problemOf(
 ): string | undefined {
   if (owner !== undefined) {
     if (isHere(owner, known)) return undefined;
-    const place = targetIdOf(owner) === "" ? "the hub" : targetIdOf(owner);
+    const place = targetId(owner) === "" ? "the hub" : targetId(owner);
     return `${nameOf(owner)} is for another cluster now: ${place}`;
   }
   const namesake = known.components.find(
@@ -194,9 +194,9 @@ export function belongingOf({ metadata }: KubeObject): Belonging {
 function countOf(anchor: KubeObject, { marked, denied }: Traces): number {
   const entries = decodeInventory(inventoryTextOf(anchor))?.entries;
   if (entries !== undefined) {
-    const seen = new Set(marked.map((object) => identityOf(keyOf(object))));
+    const seen = new Set(marked.map((object) => objectId(keyOf(object))));
     const isUnseen = (id: string): boolean => !denied.includes("jobs") && !seen.has(id);
-    return entries.filter((one) => !mayBeGone(one) || !isUnseen(identityOf(one))).length;
+    return entries.filter((one) => !mayBeGone(one) || !isUnseen(objectId(one))).length;
   }
   const uid = anchor.metadata.annotations?.[anchorAnnotations.componentUid];
   return marked.filter(({ metadata }) => metadata.labels?.[componentUidLabel] === uid).length;

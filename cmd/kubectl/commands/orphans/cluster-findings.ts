@@ -1,5 +1,5 @@
+import { targetId } from "../../../../api/keys.ts";
 import type { KubeObject } from "../../../../api/kubernetes.ts";
-import { targetIdOf } from "../../../../controller/component-identity.ts";
 import { areRivals } from "../../../../controller/reconcile/claims.ts";
 import { installedRival } from "../../../../controller/reconcile/installed-rival.ts";
 import {
@@ -37,7 +37,7 @@ export function clusterFindings(traces: Traces, known: Known): readonly OrphanIt
 /** Components of the cluster that cannot be installed, because another component is installed there. */
 function collisions({ anchors }: Traces, { components, names }: Known): readonly OrphanItem[] {
   return components.flatMap((component) => {
-    if (!names.has(targetIdOf(component))) return [];
+    if (!names.has(targetId(component))) return [];
     const rival = installedRival(component, anchors, components);
     // The hub's findings name two components with one ClusterProfile.
     if (rival === undefined || areRivals(component, rival)) return [];

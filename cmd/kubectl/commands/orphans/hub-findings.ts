@@ -1,5 +1,5 @@
-import { type Component, componentKeyOf, componentKinds } from "../../../../api/component.ts";
-import { describe } from "../../../../api/kubernetes.ts";
+import { type Component, componentKinds } from "../../../../api/component.ts";
+import { componentId } from "../../../../api/keys.ts";
 import { olderDuplicateOf } from "../../../../controller/reconcile/claims.ts";
 import { shortNameOf } from "../../output/names.ts";
 import { oneOfTwo, words } from "../../output/steps.ts";
@@ -20,14 +20,14 @@ export function hubFindings(
 function collisionOf(component: Component, all: readonly Component[]): readonly OrphanItem[] {
   const older = olderDuplicateOf(component, all);
   if (older === undefined) return [];
-  const other = describe(componentKeyOf(older));
+  const other = componentId(older);
   const message = `${other} is for the same cluster (${placeOf(component)}) and older`;
   return [collision(component, older, message)];
 }
 
 /** The finding about a component that cannot be installed, because `rival` is installed on the same cluster through another ClusterProfile. */
 export function installedCollision(component: Component, rival: Component): OrphanItem {
-  const other = describe(componentKeyOf(rival));
+  const other = componentId(rival);
   const places = `${placeOf(component)} is also ${placeOf(rival)}`;
   return collision(component, rival, `${other} is installed on the same cluster (${places})`);
 }

@@ -1,9 +1,9 @@
 import { ApiError, unlessDenied } from "../../../../access/kube/api-error.ts";
 import type { KubeClient } from "../../../../access/kube/kube-client.ts";
 import type { ClusterProfileRef, Component, ComponentKind } from "../../../../api/component.ts";
+import { targetId } from "../../../../api/keys.ts";
 import type { KubeObject, ObjectKey } from "../../../../api/kubernetes.ts";
 import { knownResource } from "../../../../api/resources.ts";
-import { targetIdOf } from "../../../../controller/component-identity.ts";
 import {
   anchorLabels,
   componentUidLabel,
@@ -158,6 +158,6 @@ export interface Known {
 
 /** Whether a component is for a cluster that is known to be another one. */
 export function isElsewhere(component: Component, { names, read }: Known): boolean {
-  const target = targetIdOf(component);
+  const target = targetId(component);
   return read.has(target) && !names.has(target);
 }

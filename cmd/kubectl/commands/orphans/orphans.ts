@@ -1,7 +1,7 @@
 import { allKinds, type ClusterProfileRef, type Component } from "../../../../api/component.ts";
 import { byText } from "../../../../api/fields.ts";
 import { plainText } from "../../../../api/foreign-text.ts";
-import { targetIdOf } from "../../../../controller/component-identity.ts";
+import { targetId } from "../../../../api/keys.ts";
 import { readHubId } from "../../compare/target-installation.ts";
 import { exitCodes, UsageError } from "../../errors.ts";
 import type { Fleet } from "../../fleet/fleet.ts";
@@ -38,7 +38,7 @@ export async function findOrphans(fleet: Fleet, live: boolean): Promise<Report<O
   const read = new Set([...seen].flatMap(([id, { denied }]) => (denied.length === 0 ? [id] : [])));
   const clusters = sameClusters(seen);
   const found = clusters.flatMap(([names, traces]) => {
-    const ids = new Set(components.map(targetIdOf));
+    const ids = new Set(components.map(targetId));
     const [first = ""] = [...names.intersection(ids), ...names];
     const known = { cluster: clusterOf(first), names, read, components, hubId, nowMs };
     return clusterFindings(traces, known);
@@ -127,7 +127,7 @@ async function targetsFor(
   only: readonly Component[] | undefined,
 ): Promise<readonly ReadTarget[]> {
   if (only !== undefined) {
-    const refs = new Map(only.map((one) => [targetIdOf(one), one.spec?.clusterProfileRef]));
+    const refs = new Map(only.map((one) => [targetId(one), one.spec?.clusterProfileRef]));
     return [...refs.values()].map((ref) => ({ ref }));
   }
   const { cluster, on } = fleet.flags;

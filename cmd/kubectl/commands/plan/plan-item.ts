@@ -6,13 +6,13 @@ import {
   type ComponentKind,
   componentKinds,
   operatorApiVersion,
-  componentKeyOf,
 } from "../../../../api/component.ts";
 import { isRecord } from "../../../../api/fields.ts";
 import { foreignText } from "../../../../api/foreign-text.ts";
+import { componentId, targetId } from "../../../../api/keys.ts";
 import type { KnfCode } from "../../../../api/knf/knf-codes.ts";
 import { describe, type KubeObject } from "../../../../api/kubernetes.ts";
-import { asComponent, refOf, targetIdOf } from "../../../../controller/component-identity.ts";
+import { asComponent, refOf } from "../../../../controller/component-identity.ts";
 import { type FieldChange, fieldChanges } from "../../compare/comparable.ts";
 import type { ChangeKind, ObjectChange } from "../../compare/compare.ts";
 import { knfOf } from "../../output/knf-of.ts";
@@ -212,11 +212,8 @@ export async function findDuplicate(
   signal: AbortSignal,
 ): Promise<Component | undefined> {
   const all = (await listComponents(component.kind, hub, signal)) ?? [];
-  const id = describe(componentKeyOf(component));
-  return all.find(
-    (other) =>
-      describe(componentKeyOf(other)) !== id && targetIdOf(other) === targetIdOf(component),
-  );
+  const id = componentId(component);
+  return all.find((other) => componentId(other) !== id && targetId(other) === targetId(component));
 }
 
 /** The part of a component that its author decides. */

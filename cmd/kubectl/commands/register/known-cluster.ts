@@ -1,8 +1,8 @@
 import { type Right, rightTexts, rightTo } from "../../../../access/kube/missing-right.ts";
 import { type ClusterProfile, clusterProfileApiVersion } from "../../../../api/cluster-profile.ts";
+import { targetId } from "../../../../api/keys.ts";
 import type { KubeObject, NamespacedName } from "../../../../api/kubernetes.ts";
 import { knownResource } from "../../../../api/resources.ts";
-import { targetIdOf } from "../../../../controller/component-identity.ts";
 import { componentOfAnchor } from "../../../../controller/reconcile/neighbours.ts";
 import { anchorAnnotations } from "../../../../installation/anchor.ts";
 import type { HubFacts, SpokeFacts } from "./registration-facts.ts";
@@ -57,7 +57,7 @@ export function otherProfiles(
     .flatMap((anchor) => componentOfAnchor(anchor, components) ?? []);
   const ids = [
     ...profiles.filter(isSame).map(({ metadata }) => idOf(metadata)),
-    ...owners.map(targetIdOf),
+    ...owners.map(targetId),
   ];
   return [...new Set(ids)].filter((id) => id !== "" && id !== idOf(profile)).toSorted();
 }

@@ -5,8 +5,8 @@ import { withTimeout } from "../../../../access/time/deadline.ts";
 import { systemClock } from "../../../../access/time/system-clock.ts";
 import type { ClusterProfile } from "../../../../api/cluster-profile.ts";
 import { allKinds, componentKeyOf } from "../../../../api/component.ts";
+import { targetId } from "../../../../api/keys.ts";
 import { describe, keyOf, type KubeObject } from "../../../../api/kubernetes.ts";
-import { targetIdOf } from "../../../../controller/component-identity.ts";
 import { type ActionInput, tableText } from "../../action.ts";
 import { type ExitCode, exitCodes, UsageError } from "../../errors.ts";
 import { listInstallations } from "../../hub/installations.ts";
@@ -209,7 +209,7 @@ async function refusalsOf(
   signal: AbortSignal,
 ): Promise<readonly Refusal[]> {
   const users = components
-    .filter((component) => targetIdOf(component) === idOf(profile.metadata))
+    .filter((component) => targetId(component) === idOf(profile.metadata))
     .map(componentKeyOf);
   const kinds = users.map(({ kind }) => kind);
   const selecting =

@@ -1,6 +1,7 @@
 import { structuredPatch } from "diff";
 
-import { type Manifest, groupOf, identityOf, keyOf } from "../../../../api/kubernetes.ts";
+import { objectId } from "../../../../api/keys.ts";
+import { type Manifest, groupOf, keyOf } from "../../../../api/kubernetes.ts";
 
 /** Objects and their label in a diff. */
 interface DiffSet {
@@ -14,8 +15,8 @@ export function objectDiff(
   right: DiffSet,
   textOf: (object: Manifest) => string,
 ): string {
-  const before = new Map(left.objects.map((one) => [identityOf(keyOf(one)), one]));
-  const after = new Map(right.objects.map((one) => [identityOf(keyOf(one)), one]));
+  const before = new Map(left.objects.map((one) => [objectId(keyOf(one)), one]));
+  const after = new Map(right.objects.map((one) => [objectId(keyOf(one)), one]));
   const ids = new Set([...after.keys(), ...before.keys()]);
   return [...ids]
     .map((id) => {

@@ -1,6 +1,6 @@
-import { reflectorKey } from "../../../../access/kube/kept-objects.ts";
 import type { ClusterProfileRef } from "../../../../api/component.ts";
 import { type FleetSet, type StageSpec, steering } from "../../../../api/fleet-set.ts";
+import { nameId } from "../../../../api/keys.ts";
 import type { Deed } from "../../../../sets/record-entry.ts";
 import { unmatchedStage } from "../../../../sets/stages.ts";
 import { UsageError } from "../../errors.ts";
@@ -200,7 +200,7 @@ export function skip(set: FleetSet, { cluster, stage, reason }: SkipFlags): Stee
       ? {
           key: steering.skipClusters,
           kind: "cluster",
-          name: reflectorKey(clusterRefOf(set, cluster ?? "")),
+          name: nameId(clusterRefOf(set, cluster ?? "")),
         }
       : { key: steering.skipStages, kind: "stage", name: stage };
   return skipping(set, { ...skipped, revision, reason });

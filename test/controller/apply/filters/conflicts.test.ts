@@ -1,10 +1,10 @@
 import { beforeEach, describe, expect, test } from "vitest";
 
-import { identityOf } from "../../../../api/kubernetes.ts";
+import { objectId } from "../../../../api/keys.ts";
 import { conflictMessage, Conflicts } from "../../../../controller/apply/filters/conflicts.ts";
 
 const key = { apiVersion: "v1", kind: "ConfigMap", namespace: "ns", name: "a" };
-const id = identityOf(key);
+const id = objectId(key);
 const wrong = new Set([id]);
 const fine = new Set<string>();
 const argo = { manager: "argocd-controller", fields: ["data.x"] };
@@ -100,7 +100,7 @@ describe("while it goes on", () => {
 
   test("other objects are repaired at once", () => {
     const other = { ...key, name: "b" };
-    expect([...conflicts.heldAmong(new Set([id, identityOf(other)]), 3_000)]).toEqual([id]);
+    expect([...conflicts.heldAmong(new Set([id, objectId(other)]), 3_000)]).toEqual([id]);
   });
 
   test("who could be named once stays named", () => {

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 
-import { identityOf, type Manifest } from "../../../../api/kubernetes.ts";
+import { objectId } from "../../../../api/keys.ts";
+import { type Manifest } from "../../../../api/kubernetes.ts";
 import { ownPlan, withoutOthers } from "../../../../controller/apply/filters/shared-objects.ts";
 import type { RecordedAttempt, InstallDeps } from "../../../../controller/apply/install-attempt.ts";
 import { InstallationMemory } from "../../../../controller/apply/installation-memory.ts";
@@ -36,7 +37,7 @@ test("a definition that is fought over is left to nobody, as several components 
 test("what was left to another one stays so while nobody may ask, and is taken when it is given up", async () => {
   let answer: ReadonlyMap<string, string> | undefined;
   const attempt = workOn([definition, role], () => Promise.resolve(answer));
-  const id = identityOf({ apiVersion: role.apiVersion, kind: role.kind, name: "shared" });
+  const id = objectId({ apiVersion: role.apiVersion, kind: role.kind, name: "shared" });
   attempt.memory.sharing.left = new Map([[id, words]]);
   const left = [{ key: expect.objectContaining({ name: "shared" }), message: words }];
   const isLost = false;

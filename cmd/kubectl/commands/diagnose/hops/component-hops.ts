@@ -2,17 +2,17 @@ import type { KubeClient } from "../../../../../access/kube/kube-client.ts";
 import {
   type Component,
   type ComponentKey,
-  componentKeyOf,
   componentKinds,
   operatorApiVersion,
 } from "../../../../../api/component.ts";
 import { conditionOf } from "../../../../../api/conditions.ts";
+import { componentId, targetId } from "../../../../../api/keys.ts";
 import { knfCodes } from "../../../../../api/knf/knf-codes.ts";
 import { type Condition, describe } from "../../../../../api/kubernetes.ts";
 import { scaledToZero } from "../../../../../api/reasons.ts";
 import { knownResource } from "../../../../../api/resources.ts";
 import { listAnchors } from "../../../../../controller/apply/anchor/list-anchors.ts";
-import { asComponent, targetIdOf } from "../../../../../controller/component-identity.ts";
+import { asComponent } from "../../../../../controller/component-identity.ts";
 import { olderDuplicateOf } from "../../../../../controller/reconcile/claims.ts";
 import { installedRival } from "../../../../../controller/reconcile/installed-rival.ts";
 import {
@@ -99,7 +99,7 @@ export function checkDeletion(
   return passedWith(true, text, {
     findings: [
       finding("error", "KNF1012", {
-        message: `${describe(componentKeyOf(component))}: ${text}`,
+        message: `${componentId(component)}: ${text}`,
         evidence: said.slice(0, 3),
         next: [
           "Remove the cause that the walk found; the deletion then goes on by itself.",
@@ -122,7 +122,7 @@ export async function checkDuplicates(
   if (all === undefined) return skipped("components of all namespaces may not be listed");
   const others = all.filter(
     (other) =>
-      other.metadata.uid !== component.metadata.uid && targetIdOf(other) === targetIdOf(component),
+      other.metadata.uid !== component.metadata.uid && targetId(other) === targetId(component),
   );
   if (others.length === 0)
     return passed(true, `the only ${component.kind} of ${placeOf(component)}`);
@@ -130,8 +130,8 @@ export async function checkDuplicates(
   const other = older ?? others[0] ?? component;
   const message =
     older === undefined
-      ? `The younger ${describe(componentKeyOf(other))} is for the same cluster`
-      : `${describe(componentKeyOf(other))} has the same cluster and is older`;
+      ? `The younger ${componentId(other)} is for the same cluster`
+      : `${componentId(other)} has the same cluster and is older`;
   const severity = older === undefined ? "warning" : "error";
   return passedWith(true, message, {
     findings: [finding(severity, "KNF1013", { message, next: oneOfTwo(component, other) })],
@@ -158,7 +158,7 @@ export async function checkRival(
 
 /** The finding about a component that cannot be installed, because `rival` is installed on the same cluster. */
 export function rivalFinding(component: Component, rival: Component): Finding {
-  const message = `${describe(componentKeyOf(rival))} is installed on the same cluster, which is ${placeOf(rival)} too`;
+  const message = `${componentId(rival)} is installed on the same cluster, which is ${placeOf(rival)} too`;
   return finding("error", "KNF1013", { message, next: oneOfTwo(component, rival) });
 }
 

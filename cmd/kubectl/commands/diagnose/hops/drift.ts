@@ -1,16 +1,12 @@
 import { ApiError } from "../../../../../access/kube/api-error.ts";
 import { type KubeClient, objectRefOf } from "../../../../../access/kube/kube-client.ts";
-import {
-  identityOf,
-  keyOf,
-  type KubeObject,
-  type ObjectKey,
-} from "../../../../../api/kubernetes.ts";
+import { objectId, versionedKindId } from "../../../../../api/keys.ts";
+import { keyOf, type KubeObject, type ObjectKey } from "../../../../../api/kubernetes.ts";
 import { resourceFinder, type ResourceType } from "../../../../../api/resources.ts";
 import { servedKinds } from "../../../../../controller/apply/served-kinds.ts";
 import { componentUidLabel } from "../../../../../installation/anchor.ts";
 import { type InventoryEntry, mayBeGone } from "../../../../../installation/inventory.ts";
-import { foreignKindFinder, kindKeyOf } from "../../../../../installation/kinds.ts";
+import { foreignKindFinder } from "../../../../../installation/kinds.ts";
 import { fingerprintOf } from "../../../../../installation/managed-fields.ts";
 import { mapLimited } from "../../../spokes/read-clusters.ts";
 
@@ -68,11 +64,11 @@ async function readDriftOfKind(
     );
     const { apiVersion, kind } = first;
     const listed = new Map(
-      items.map((item) => [identityOf(keyOf({ ...item, apiVersion, kind })), item]),
+      items.map((item) => [objectId(keyOf({ ...item, apiVersion, kind })), item]),
     );
     const live = await mapLimited(entries, 4, async (entry) => {
       const ref = objectRefOf(entry, resource);
-      return listed.get(identityOf(entry)) ?? client.get(ref, { metadataOnly: true }, signal);
+      return listed.get(objectId(entry)) ?? client.get(ref, { metadataOnly: true }, signal);
     });
     return {
       checked: entries.length,
@@ -96,7 +92,7 @@ async function findResource(
   const guess = finder(entry);
   if (!isForeign(entry)) return guess;
   const served = await servedKinds(client, [entry], signal);
-  return served.get(kindKeyOf(entry)) ?? guess;
+  return served.get(versionedKindId(entry)) ?? guess;
 }
 
 function missingObjects(absent: readonly InventoryEntry[]): readonly ObjectKey[] {

@@ -3,12 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 import { isRecord } from "../../../../../api/fields.ts";
-import {
-  identityOf,
-  keyOf,
-  type KubeObject,
-  type Manifest,
-} from "../../../../../api/kubernetes.ts";
+import { objectId } from "../../../../../api/keys.ts";
+import { keyOf, type KubeObject, type Manifest } from "../../../../../api/kubernetes.ts";
 import { tableResource } from "../../../../../api/resources.ts";
 import { recordedBinding } from "../../controller-binding.ts";
 import { component } from "../../fleet-facts.ts";
@@ -152,7 +148,7 @@ function stored(manifest: Manifest): KubeObject {
       ...metadata,
       name: metadata.name ?? "",
       labels: labelsOfOurs,
-      uid: identityOf(keyOf(manifest)),
+      uid: objectId(keyOf(manifest)),
       resourceVersion: "5",
       managedFields: [{ manager: "kubectl-edit", operation: "Update" }],
     },

@@ -1,12 +1,8 @@
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 
 import { clusterProfileApiVersion } from "../../../../../api/cluster-profile.ts";
-import {
-  identityOf,
-  keyOf,
-  type KubeObject,
-  type ObjectKey,
-} from "../../../../../api/kubernetes.ts";
+import { objectId } from "../../../../../api/keys.ts";
+import { keyOf, type KubeObject, type ObjectKey } from "../../../../../api/kubernetes.ts";
 import { builtInProviderFile, letControllerReadSecrets } from "../../../../e2e/built-in-access.ts";
 import { create, ready } from "../../../../e2e/installation.ts";
 import { writeThinRelease } from "../../../../e2e/thin-release.ts";
@@ -97,7 +93,7 @@ async function objects(): Promise<readonly KubeObject[]> {
 /** Names and versions of these objects: a write changes the version. */
 async function identity(): Promise<readonly string[]> {
   const found = await objects();
-  return found.map((object) => `${identityOf(keyOf(object))} ${object.metadata.resourceVersion}`);
+  return found.map((object) => `${objectId(keyOf(object))} ${object.metadata.resourceVersion}`);
 }
 
 function knfleet(...args: readonly string[]): Promise<Ran> {
