@@ -30,7 +30,7 @@ function isComponent(object: KubeObject): object is Component {
 }
 
 /** The reference to a component on the hub. */
-export function refOf({ apiVersion, kind, metadata }: Component): ObjectRef {
+export function componentRef({ apiVersion, kind, metadata }: Component): ObjectRef {
   const { namespace, name } = metadata;
   return { resource: knownResource(apiVersion, kind), namespace, name };
 }

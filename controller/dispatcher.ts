@@ -24,7 +24,7 @@ import type { PullDeps } from "./pull/pull-deps.ts";
 import { changeDelayMs, type Next, notBefore, requestAuditIfDue, timerMs } from "./queue/delays.ts";
 import { type QueueObserver, WorkQueue } from "./queue/queue.ts";
 import { WritesBetweenAttempts } from "./reconcile/between-attempts.ts";
-import { refusalOf } from "./reconcile/claims.ts";
+import { claimRefusal } from "./reconcile/claims.ts";
 import { attemptCost, type Installation } from "./reconcile/installation.ts";
 import type { ReconcileDeps } from "./reconcile/reconcile-deps.ts";
 import { askedWaitMs } from "./status/outcome.ts";
@@ -174,8 +174,8 @@ export class Dispatcher implements AsyncDisposable {
   /** Requeues the components whose permission for their ClusterProfile changed. Interrupts the attempt of one that lost it. Security: T-05. */
   referencesChanged(references: Pick<References, "policy">, before: ReferencePolicy): void {
     for (const component of this.#options.components.all()) {
-      const refusal = refusalOf(component, { references });
-      if (refusal === refusalOf(component, { references: { policy: before } })) continue;
+      const refusal = claimRefusal(component, { references });
+      if (refusal === claimRefusal(component, { references: { policy: before } })) continue;
       if (refusal !== undefined) this.#installations.get(componentId(component))?.interrupt();
       this.#add(component);
     }

@@ -25,7 +25,7 @@ export interface ObservedObject {
 }
 
 /** The compact record of an object that a watch, a list or an answer to our own write showed; needs its managedFields. */
-export function sightingOf(object: KubeObject, fieldManager: string): ObservedObject {
+export function observedObject(object: KubeObject, fieldManager: string): ObservedObject {
   const { uid, resourceVersion, deletionTimestamp, finalizers = [] } = object.metadata;
   const { generation } = object.metadata;
   return {

@@ -176,7 +176,7 @@ export class SpokeKeeper {
       } catch (error) {
         await link[Symbol.asyncDispose]();
         if (isAborted(signal)) return;
-        this.#attemptError = fleetErrorOf(error);
+        this.#attemptError = connectionFailure(error);
         this.#limitOldLink();
         this.#refresh();
       }
@@ -255,9 +255,9 @@ export class SpokeKeeper {
         failures += 1;
         // One failure may be a restart of the server. After two the server counts as lost.
         if (failures > 1) {
-          this.#lose(link, fleetErrorOf(error));
+          this.#lose(link, connectionFailure(error));
           // The events of silent watches may never come. A long list that still arrives goes on.
-          link.cut(fleetErrorOf(error), since);
+          link.cut(connectionFailure(error), since);
           since = clock.now();
         }
       }
@@ -305,7 +305,7 @@ function stale(why: string): FleetError {
   return new FleetError("RemoteClusterStale", `The connection to the cluster ${why}`);
 }
 
-function fleetErrorOf(error: unknown): FleetError {
+function connectionFailure(error: unknown): FleetError {
   if (error instanceof FleetError) return error;
   return new FleetError("RemoteClientCreationFailed", "The connection cannot be made", {
     code: "Unreachable",

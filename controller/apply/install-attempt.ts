@@ -49,7 +49,7 @@ export interface InstallDeps {
   /** Shared by all components. */
   readonly preparations: Preparations;
   /** Nothing is written before it resolves; its rejection is thrown. Absent: the target suits. */
-  readonly suited?: Promise<unknown>;
+  readonly targetCheck?: Promise<unknown>;
   /** The anchor of a new component, which the search for neighbours has read; see neighbours.ts. Absent: the anchor is read. */
   readonly seen?: Promise<SeenAnchor>;
   /**

@@ -239,7 +239,7 @@ async function locate(
   try {
     return await memory.kinds.locate(prepared, target.client, signal);
   } catch (error) {
-    await deps.suited;
+    await deps.targetCheck;
     throw error;
   }
 }

@@ -5,7 +5,7 @@ import { describe, type ObjectKey } from "../../api/kubernetes.ts";
 import { outlives, type DesiredObject } from "../../installation/desired.ts";
 import { gateObjects } from "../../installation/gates.ts";
 import type { Inventory, InventoryEntry } from "../../installation/inventory.ts";
-import { type ObservedObject, sightingOf } from "../../installation/observed-object.ts";
+import { type ObservedObject, observedObject } from "../../installation/observed-object.ts";
 import type { ApplyPlan } from "../../installation/plan.ts";
 import { keptAnnotations } from "./adoption/take-over.ts";
 import { replaced } from "./anchor/anchor.ts";
@@ -221,7 +221,7 @@ function applyDeps(
     ...(pendingChanges === undefined ? {} : { pendingChanges }),
     onApplied: (object, answer) => {
       const { key, id, hash, sentHash = hash } = object;
-      const sighting = sightingOf(answer, fieldManager);
+      const sighting = observedObject(answer, fieldManager);
       const sent = memory.isToAudit(id) ? memory.entryOf(id) : undefined;
       const isCorrected = sent?.hash === hash && isCorrection(sent, audited.get(id), sighting);
       const isRepaired = plan.drifted.has(id) && !requests.changedNothing(object, answer);

@@ -69,12 +69,12 @@ function healthOf({ metadata, ...cluster }: KubeObject): SourceHealth {
 
 /** The conditions of today's kind. In v1beta1, `status.conditions` are of an older kind. */
 function currentConditions(apiVersion: string, status: Fields): readonly Fields[] {
-  const holder = isOlder(apiVersion) ? recordAt(status, "v1beta2") : status;
+  const holder = isEarlierVersion(apiVersion) ? recordAt(status, "v1beta2") : status;
   return listAt(holder, "conditions").filter(isRecord);
 }
 
 function isInitialized(apiVersion: string, status: Fields): boolean {
-  if (!isOlder(apiVersion)) {
+  if (!isEarlierVersion(apiVersion)) {
     return recordAt(status, "initialization")["controlPlaneInitialized"] === true;
   }
   const initialized = listAt(status, "conditions")
@@ -83,7 +83,7 @@ function isInitialized(apiVersion: string, status: Fields): boolean {
   return initialized?.["status"] === "True" || status["controlPlaneReady"] === true;
 }
 
-function isOlder(apiVersion: string): boolean {
+function isEarlierVersion(apiVersion: string): boolean {
   return apiVersion.endsWith("/v1beta1");
 }
 

@@ -141,12 +141,12 @@ export class Guards {
 /** The protection of anchors as an install uses it. The guard starts as soon as it is known that the target suits. */
 export function gateOf(
   component: Component,
-  guarded: GuardedTarget & { readonly suited: Promise<unknown>; readonly guards: Guards },
+  guarded: GuardedTarget & { readonly targetCheck: Promise<unknown>; readonly guards: Guards },
 ): AnchorGate {
-  const { suited, guards } = guarded;
+  const { targetCheck, guards } = guarded;
   guards.prepare(component, guarded);
-  const started = suited.then(() => guards.protect(component, guarded));
-  // Each method below passes the rejection on. An install that calls none of them gets it from `suited`.
+  const started = targetCheck.then(() => guards.protect(component, guarded));
+  // Each method below passes the rejection on. An install that calls none of them gets it from `targetCheck`.
   started.catch(() => undefined);
   return {
     waitUntilSent: async (signal) => (await started)?.waitUntilSent(signal),

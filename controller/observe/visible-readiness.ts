@@ -35,10 +35,10 @@ export async function readVisibleReadiness(
   signal: AbortSignal,
 ): Promise<VisibleReadiness> {
   const refused = observation.refused();
-  const refusalOf = (key: ObjectKey): string | undefined =>
+  const watchRefusal = (key: ObjectKey): string | undefined =>
     isWorkload(key) ? refused.get(kindId(key)) : undefined;
-  const seen = desired.filter((key) => refusalOf(key) === undefined);
-  const [unseen] = desired.flatMap((key) => refusalOf(key) ?? []).toSorted();
+  const seen = desired.filter((key) => watchRefusal(key) === undefined);
+  const [unseen] = desired.flatMap((key) => watchRefusal(key) ?? []).toSorted();
   const waiting = waitingAmong(seen, observation.workloads());
   const causeById = await causes.find(waiting, deps, signal);
   return { ...readinessOf(seen, observation.workloads(), causeById), unseen };

@@ -3,7 +3,7 @@ import { askedDelivery, type Delivery, managedClusterOf } from "../../api/delive
 import { FleetError } from "../../api/errors.ts";
 import { targetId } from "../../api/keys.ts";
 import { hasFinalizer } from "../component-identity.ts";
-import { refusalOf } from "../reconcile/claims.ts";
+import { claimRefusal } from "../reconcile/claims.ts";
 import { managedClusterRef } from "./find-works.ts";
 import { getFrom } from "./hub-works.ts";
 import { managedClusterFor } from "./managed-cluster.ts";
@@ -30,7 +30,7 @@ export async function deliveryOf(
   if (asked === "Push" || component.metadata.deletionTimestamp !== undefined) return "Push";
   if (asked === "Pull") return targetId(component) === "" ? "Push" : "Pull";
   // Without permission the component must learn nothing about its cluster.
-  const isBound = hasFinalizer(component) || refusalOf(component, deps) !== undefined;
+  const isBound = hasFinalizer(component) || claimRefusal(component, deps) !== undefined;
   if (deps.pull?.mode !== "Auto" || isBound) return "Push";
   return (await canOnlyPull(component, deps, signal)) ? "Pull" : "Push";
 }

@@ -5,7 +5,7 @@ import { lastingLogFieldsOf } from "../log.ts";
 import type { ObservedChange } from "../observe/observation.ts";
 import { doubtOf } from "../status/doubt.ts";
 import type { WriterDeps } from "../status/status-writer.ts";
-import { olderClaimantOf, refusalOf } from "./claims.ts";
+import { olderClaimantOf, claimRefusal } from "./claims.ts";
 import type { Installation } from "./installation.ts";
 import type { ReconcileDeps, Subject } from "./reconcile-deps.ts";
 
@@ -130,7 +130,7 @@ export async function greet(
   deps: GreetingDeps,
   signal: AbortSignal,
 ): Promise<void> {
-  if (refusalOf(component, deps) !== undefined) return;
+  if (claimRefusal(component, deps) !== undefined) return;
   if (olderClaimantOf(component, deps) !== undefined) return;
   const outcome = { kind: "working", steps: { eligible: false, resolved: false } } as const;
   await installation

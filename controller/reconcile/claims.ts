@@ -86,7 +86,7 @@ interface Permissions {
 type ClaimDeps = Permissions & Pick<ReconcileDeps, "components">;
 
 /** Why a component may not use its ClusterProfile, as a sentence; undefined when it may. The hub as a target needs no grant. */
-export function refusalOf(
+export function claimRefusal(
   { metadata, spec }: Component,
   { references }: Permissions,
 ): string | undefined {
@@ -97,14 +97,14 @@ export function refusalOf(
 
 /** Throws FleetError `ReferenceNotPermitted` for a component that may not use its cluster. Security: T-04. */
 export function assertPermitted(component: Component, permissions: Permissions): void {
-  const refusal = refusalOf(component, permissions);
+  const refusal = claimRefusal(component, permissions);
   if (refusal !== undefined) throw new FleetError("ReferenceNotPermitted", refusal);
 }
 
 /** Whether a component without a finalizer must stay without one: it is not permitted, or a duplicate. It can be deleted at any time. */
 export function isHeldBack(component: Component, deps: ClaimDeps): boolean {
   if (hasFinalizer(component)) return false;
-  if (refusalOf(component, deps) !== undefined) return true;
+  if (claimRefusal(component, deps) !== undefined) return true;
   return isLatecomer(component) && olderClaimantOf(component, deps) !== undefined;
 }
 
@@ -120,6 +120,6 @@ export function* claimantsOf(
 ): Generator<Component> {
   for (const other of components.of(targetId(component))) {
     if (other.kind !== component.kind) continue;
-    if (wasTakenUp(other) || refusalOf(other, permissions) === undefined) yield other;
+    if (wasTakenUp(other) || claimRefusal(other, permissions) === undefined) yield other;
   }
 }

@@ -10,7 +10,7 @@ import {
   recordedNamespace,
   spokeNamespaceAnnotation,
 } from "../../installation/installation-namespace.ts";
-import { asComponent, refOf, hasFinalizer } from "../component-identity.ts";
+import { asComponent, componentRef, hasFinalizer } from "../component-identity.ts";
 import type { Next } from "../queue/delays.ts";
 import type { StatusWriter } from "../status/status-writer.ts";
 import type { Attempt, ReconcileDeps, Subject } from "./reconcile-deps.ts";
@@ -138,12 +138,12 @@ async function editFinalizers(
     if (hasFinalizer(current) === isHeld) return current;
     try {
       const patch = patchOf(current, { isHeld, annotations });
-      return asComponent(await client.patch(refOf(current), patch, {}, signal));
+      return asComponent(await client.patch(componentRef(current), patch, {}, signal));
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
       if (error.status === 404) return undefined;
       if (error.status !== 409 || attempt === maxAttempts) throw error;
-      const stored = asComponent(await client.get(refOf(current), {}, signal));
+      const stored = asComponent(await client.get(componentRef(current), {}, signal));
       if (stored?.metadata.uid !== component.metadata.uid) return undefined;
       current = stored;
     }
@@ -210,6 +210,6 @@ export async function annotate(
   const { latest } = writer;
   // The uid protects another component with the same name.
   const patch = { metadata: { uid: latest.metadata.uid, annotations } };
-  const written = asComponent(await client.patch(refOf(latest), patch, {}, signal));
+  const written = asComponent(await client.patch(componentRef(latest), patch, {}, signal));
   if (written !== undefined) writer.noteNewer(written);
 }

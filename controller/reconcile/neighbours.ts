@@ -151,7 +151,7 @@ export class Neighbours {
       const holder = componentOfAnchor(anchor, components);
       if (holder === undefined || holder.metadata.uid === component.metadata.uid) continue;
       const text = holderText(holder);
-      const isEarlier = own !== undefined && isOlder(anchor, own);
+      const isEarlier = own !== undefined && wasCreatedBefore(anchor, own);
       const named = holder.kind === component.kind ? [open] : [open, lost];
       for (const [id, isAccepted] of acceptedEntries(anchor)) {
         const isNamed = named.some((ids) => ids?.has(id) === true);
@@ -232,7 +232,7 @@ function acceptedEntries(anchor: KubeObject): ReadonlyMap<string, boolean> {
 }
 
 /** Within one second of creation the uid decides, so that both sides decide the same. */
-function isOlder({ metadata: one }: KubeObject, { metadata: other }: KubeObject): boolean {
+function wasCreatedBefore({ metadata: one }: KubeObject, { metadata: other }: KubeObject): boolean {
   const [a, b] = [one, other].map(({ creationTimestamp = "", uid }) => creationTimestamp + uid);
   return String(a) < String(b);
 }

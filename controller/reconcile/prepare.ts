@@ -17,7 +17,7 @@ export interface PreparedInstall {
   readonly resolved: Resolved;
   readonly content: SetContent;
   /** Resolves when the first write is allowed: the cluster suits, and the component has its finalizer and its namespace record. Rejects with `NotHeld` without them. */
-  readonly suited: Promise<SeenAnchor>;
+  readonly targetCheck: Promise<SeenAnchor>;
 }
 
 /**
@@ -60,11 +60,13 @@ export async function prepare(
   if (namespace !== expected) rendered = await renderIn(namespace);
   const content = await setContentOf(component, deps);
   const { manifests } = rendered;
-  const suited = suitability(attempt, { manifests, resolved, deps }, signal).then(async (seen) => {
-    await hold(attempt, { ...deps, namespace }, signal);
-    return seen;
-  });
-  return { rendered, resolved, content, suited };
+  const targetCheck = suitability(attempt, { manifests, resolved, deps }, signal).then(
+    async (seen) => {
+      await hold(attempt, { ...deps, namespace }, signal);
+      return seen;
+    },
+  );
+  return { rendered, resolved, content, targetCheck };
 }
 
 interface SuitabilityQuestion extends Pick<Rendered, "manifests"> {

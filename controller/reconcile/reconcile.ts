@@ -111,9 +111,9 @@ async function apply(
   prepared: PreparedInstall & { readonly deps: ReconcileDeps },
   signal: AbortSignal,
 ): Promise<Outcome> {
-  const { rendered, resolved, suited, content, deps } = prepared;
+  const { rendered, resolved, targetCheck, content, deps } = prepared;
   // The install awaits it.
-  suited.catch(() => undefined);
+  targetCheck.catch(() => undefined);
   const { target, connection } = resolved;
   const isNew = !hasFinalizer(component);
   const log = deps.log.child(logFieldsOf({ component, installation }));
@@ -132,8 +132,8 @@ async function apply(
     {
       ...deps,
       log,
-      suited,
-      seen: suited,
+      targetCheck,
+      seen: targetCheck,
       ...neighbourQuestions(
         { component, ...resolved, manifests: () => manifests.filter(isOurs) },
         deps,
@@ -145,7 +145,7 @@ async function apply(
         const outcome = { kind: "working", steps, version, progress, protection } as const;
         if (showsProgress) writer.reportProgress(outcome, signal);
       },
-      gate: gateOf(component, { target, signal: connection.signal, suited, isNew, ...deps }),
+      gate: gateOf(component, { target, signal: connection.signal, targetCheck, isNew, ...deps }),
       ...installEvents(clusterNameOf(component), recordEvent),
     },
     install.signal,

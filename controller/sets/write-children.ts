@@ -8,7 +8,7 @@ import { describe, type KubeObject } from "../../api/kubernetes.ts";
 import { knownResource } from "../../api/resources.ts";
 import type { Content } from "../../render/content.ts";
 import type { Removals, Stamp } from "../../sets/facts.ts";
-import { asComponent, refOf } from "../component-identity.ts";
+import { asComponent, componentRef } from "../component-identity.ts";
 import {
   adoptedFields,
   childObject,
@@ -85,34 +85,34 @@ export class ChildWriter {
 
   async #takeOver(child: Component, signal: AbortSignal): Promise<void> {
     const { client } = this.#options;
-    const live = await client.get(refOf(child), {}, signal);
+    const live = await client.get(componentRef(child), {}, signal);
     if (live?.metadata.uid !== child.metadata.uid) {
       // The present component, or its absence, was not judged.
       throw new ChangedMeanwhileError(`${componentId(child)} is another one now`);
     }
     const { managedFields = [], resourceVersion } = live.metadata;
     const metadata = { resourceVersion, managedFields: adoptedFields(managedFields) };
-    await client.patch(refOf(child), { metadata }, {}, signal);
+    await client.patch(componentRef(child), { metadata }, {}, signal);
   }
 
   async #release(child: Component, signal: AbortSignal): Promise<void> {
     const { client } = this.#options;
-    const live = asComponent(await client.get(refOf(child), {}, signal));
+    const live = asComponent(await client.get(componentRef(child), {}, signal));
     if (live?.metadata.uid !== child.metadata.uid) return;
     const metadata = releasePatch(live, live.metadata.managedFields ?? []);
-    this.#remember(await client.patch(refOf(child), { metadata }, {}, signal));
+    this.#remember(await client.patch(componentRef(child), { metadata }, {}, signal));
   }
 
   async #mark(child: Component, at: string | null, signal: AbortSignal): Promise<void> {
     const { uid } = child.metadata;
     const patch = { metadata: { uid, annotations: { [setAnnotations.unselectedAt]: at } } };
     const options = { fieldManager: setFieldManager };
-    this.#remember(await this.#options.client.patch(refOf(child), patch, options, signal));
+    this.#remember(await this.#options.client.patch(componentRef(child), patch, options, signal));
   }
 
   async #delete(child: Component, signal: AbortSignal): Promise<void> {
     const { uid } = child.metadata;
-    const left = await this.#options.client.remove(refOf(child), { uid }, signal);
+    const left = await this.#options.client.remove(componentRef(child), { uid }, signal);
     if (typeof left === "object") this.#remember(left);
   }
 

@@ -6,7 +6,7 @@ import { TokenBucket } from "../../access/time/token-bucket.ts";
 import type { Component, ComponentStatus } from "../../api/component.ts";
 import { conditionOf } from "../../api/conditions.ts";
 import { canonicalJson } from "../../api/fields.ts";
-import { asComponent, newerOf, refOf } from "../component-identity.ts";
+import { asComponent, newerOf, componentRef } from "../component-identity.ts";
 import type { EventRecorder } from "../events.ts";
 import { type StatusChange, transitionEvents } from "./component-events.ts";
 import { statusOf } from "./component-status.ts";
@@ -149,7 +149,7 @@ export class StatusWriter {
       const after = statusOf(this.#reconciled(), outcome, clock.date());
       if (canonicalJson(after) === canonicalJson(before)) return { before, after: before };
       try {
-        const ref = refOf(this.#latest);
+        const ref = componentRef(this.#latest);
         const body = { ...this.#latest, status: after };
         const stored = await client.replace(ref, body, { subresource: "status" }, signal);
         this.#latest = asComponent(stored) ?? this.#latest;
@@ -179,7 +179,9 @@ export class StatusWriter {
 
   /** False when the component is gone. */
   async #readAgain(signal: AbortSignal): Promise<boolean> {
-    const stored = asComponent(await this.#options.client.get(refOf(this.#latest), {}, signal));
+    const stored = asComponent(
+      await this.#options.client.get(componentRef(this.#latest), {}, signal),
+    );
     if (stored?.metadata.uid !== this.#latest.metadata.uid) return false;
     this.#latest = stored;
     return true;

@@ -9,7 +9,7 @@ import {
   definitionLabel,
   componentsSelector,
 } from "../../installation/anchor.ts";
-import { type ObservedObject, sightingOf } from "../../installation/observed-object.ts";
+import { type ObservedObject, observedObject } from "../../installation/observed-object.ts";
 import { isWorkload } from "../../installation/readiness.ts";
 import { workloadPart } from "../../installation/workload-part.ts";
 
@@ -257,7 +257,7 @@ class SharedKind {
 }
 
 function watchedObjectOf(object: KubeObject, fieldManager: string): WatchedObject {
-  const metadata = sightingOf(object, fieldManager);
+  const metadata = observedObject(object, fieldManager);
   const owner = object.metadata.labels?.[componentUidLabel];
   return isWorkload(object)
     ? { metadata, owner, workload: workloadPart(object) }

@@ -6,7 +6,7 @@ import {
   isDrift,
   isOlder,
   type ObservedObject,
-  sightingOf,
+  observedObject,
 } from "../../installation/observed-object.ts";
 
 const key = { apiVersion: "v1", kind: "ConfigMap", namespace: "a", name: "b" };
@@ -146,7 +146,7 @@ describe("a sighting", () => {
   };
 
   test("holds identity, version, the fingerprint of our fields and when we changed them", () => {
-    expect(sightingOf(object, "knfleet-hub")).toEqual({
+    expect(observedObject(object, "knfleet-hub")).toEqual({
       key,
       uid: "one",
       resourceVersion: "10",
@@ -157,12 +157,12 @@ describe("a sighting", () => {
   });
 
   test("has no fingerprint when another manager owns everything", () => {
-    const { fingerprint, appliedAt } = sightingOf(object, "knfleet-other");
+    const { fingerprint, appliedAt } = observedObject(object, "knfleet-other");
     expect([fingerprint, appliedAt]).toEqual([undefined, undefined]);
   });
 
   test("says that a deletion has begun", () => {
     const metadata = { ...object.metadata, deletionTimestamp: "2026-01-01T00:00:00Z" };
-    expect(sightingOf({ ...object, metadata }, "knfleet-hub").deleting).toBe(true);
+    expect(observedObject({ ...object, metadata }, "knfleet-hub").deleting).toBe(true);
   });
 });

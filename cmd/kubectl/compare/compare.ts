@@ -9,7 +9,7 @@ import {
 import { InventoryKinds, type KindPlace } from "../../../controller/apply/inventory-kinds.ts";
 import { componentUidLabel } from "../../../installation/anchor.ts";
 import { type Desired, outlives, type DesiredObject } from "../../../installation/desired.ts";
-import { sightingOf } from "../../../installation/observed-object.ts";
+import { observedObject } from "../../../installation/observed-object.ts";
 import { type ApplyPlan, planObjects } from "../../../installation/plan.ts";
 import { scaledAmong } from "../../../installation/strip-manifests.ts";
 import { numberAt } from "../selection/fields.ts";
@@ -76,7 +76,7 @@ export async function compare(request: CompareOptions, signal: AbortSignal): Pro
   const located = [...desired.objects, ...old];
   const seen = await observeObjects(located, { client, uid }, signal);
   const sighted = new Map(
-    [...seen.objects].map(([id, object]) => [id, sightingOf(object, target.fieldManager)]),
+    [...seen.objects].map(([id, object]) => [id, observedObject(object, target.fieldManager)]),
   );
   const plan = planObjects(desired.objects, { inventory: anchor?.inventory, observed: sighted });
   const readable = plan.apply.filter(({ id }) => !seen.denied.has(id));

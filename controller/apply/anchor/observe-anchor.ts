@@ -32,7 +32,7 @@ export async function observeAnchor(
   const observing = readAnchorFacts(attempt, signal);
   // Awaited below.
   observing.catch(() => undefined);
-  await attempt.deps.suited;
+  await attempt.deps.targetCheck;
   return observing;
 }
 
@@ -97,7 +97,7 @@ async function createAhead(
   signal: AbortSignal,
 ): Promise<readonly KubeObject[]> {
   try {
-    await deps.suited;
+    await deps.targetCheck;
     await deps.gate?.waitUntilSent(signal);
   } catch {
     // `observeAnchor` and the gate throw this error, too.
@@ -114,7 +114,7 @@ async function handleLoss(attempt: InstallAttempt, signal: AbortSignal): Promise
   if (!lossSteps.has("told")) deps.onAnchorLost?.();
   memory.noteLossStep("told");
   if (memory.secondOwner !== undefined || lossSteps.has("droppedWebhooks")) return;
-  await deps.suited;
+  await deps.targetCheck;
   await dropWebhooks(target, component, signal);
   memory.noteLossStep("droppedWebhooks");
 }

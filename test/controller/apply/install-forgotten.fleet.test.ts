@@ -97,9 +97,9 @@ describe("what becomes obsolete while the anchor is lost", () => {
     await withoutAnchor(installer, admin);
     const gone = new AbortController();
     const reason = new Error("Stopped before anything was written");
-    const suited = Promise.reject(reason);
-    suited.catch(() => gone.abort());
-    await expect(installer.install({ rendered: less, suited })).rejects.toBe(reason);
+    const targetCheck = Promise.reject(reason);
+    targetCheck.catch(() => gone.abort());
+    await expect(installer.install({ rendered: less, targetCheck })).rejects.toBe(reason);
     await waitFor("everything to be there", async () => {
       const { parked, failed } = await installer.install({ rendered: less });
       return parked.length + failed.length === 0;

@@ -122,12 +122,14 @@ describe("the namespace of an installation", () => {
     const { installer } = opened;
     const rendered = renderedOf(serviceOf("new"));
     const since = new Date();
-    const suited = Promise.reject(new Error("too old"));
-    suited.catch(() => undefined);
-    await expect(installer.install({ rendered, isNew: true, suited })).rejects.toThrow("too old");
+    const targetCheck = Promise.reject(new Error("too old"));
+    targetCheck.catch(() => undefined);
+    await expect(installer.install({ rendered, isNew: true, targetCheck })).rejects.toThrow(
+      "too old",
+    );
     expect(await writtenTo(spoke, since)).toEqual([]);
 
-    await installer.install({ rendered, isNew: true, suited: Promise.resolve() });
+    await installer.install({ rendered, isNew: true, targetCheck: Promise.resolve() });
     const created = (await sentTo(spoke, since)).filter(({ verb }) => verb === "create");
     expect(created.map(({ resource, code }) => `${resource} ${code}`)).toEqual([
       "namespaces 201",

@@ -100,7 +100,8 @@ export class Installer implements AsyncDisposable {
     const component = options.component ?? this.component;
     const rendered = options.rendered ?? (await this.rendered(component));
     const { target } = this;
-    const { onProgress, onUnblocked, onAdopted, suited, assertFirst, pendingChanges } = options;
+    const { onProgress, onUnblocked, onAdopted, targetCheck, assertFirst, pendingChanges } =
+      options;
     const { isNew = false, all, gate } = options;
     const known = { observation: this.#observation, memory: this.#memory };
     return install(
@@ -111,7 +112,7 @@ export class Installer implements AsyncDisposable {
         preparations: this.#preparations,
         onProgress,
         onAdopted,
-        suited,
+        targetCheck,
         gate,
         pendingChanges,
         onUnblocked,
@@ -201,7 +202,7 @@ export interface InstallOptions {
   readonly onProgress?: (progress: Progress) => void;
   readonly onUnblocked?: (unblocked: Unblocked) => void;
   readonly onAdopted?: (count: number) => void;
-  readonly suited?: Promise<void>;
+  readonly targetCheck?: Promise<void>;
   /** Absent: anchors are not protected. */
   readonly gate?: AnchorGate;
   readonly pendingChanges?: PendingChanges;

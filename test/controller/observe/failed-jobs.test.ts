@@ -10,7 +10,7 @@ import { nextOf } from "../../../controller/reconcile/report.ts";
 import { failedJobsEvent } from "../../../controller/status/component-events.ts";
 import { statusOf } from "../../../controller/status/component-status.ts";
 import type { Outcome } from "../../../controller/status/outcome.ts";
-import { sightingOf } from "../../../installation/observed-object.ts";
+import { observedObject } from "../../../installation/observed-object.ts";
 import { serving } from "../../support/component.ts";
 import { FakeClock, settled } from "../../support/fake-clock.ts";
 import { silentLog } from "../../support/silent-log.ts";
@@ -42,7 +42,7 @@ function job(version: number, fields: readonly string[], options: JobOptions = {
 }
 
 function seen(object: KubeObject) {
-  const record = sightingOf(object, "knfleet-hub");
+  const record = observedObject(object, "knfleet-hub");
   return new Map([[objectId(record.key), record]]);
 }
 

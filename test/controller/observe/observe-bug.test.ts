@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 
 import type { KubeObject } from "../../../api/kubernetes.ts";
 import { knownResource } from "../../../api/resources.ts";
-import { sightingOf } from "../../../installation/observed-object.ts";
+import { observedObject } from "../../../installation/observed-object.ts";
 import { silentLog } from "../../support/silent-log.ts";
 import { observeScripted, ScriptedWatches } from "./scripted-watches.ts";
 
@@ -28,7 +28,7 @@ test("a bug of who is told of changes is logged as one, and not as a failure of 
   observation.watchKinds([configMaps]);
   watches.listed("ConfigMap", []);
   await observation.waitForSync(signal);
-  observation.note([sightingOf(object("ConfigMap", "1"), "knfleet-hub")]);
+  observation.note([observedObject(object("ConfigMap", "1"), "knfleet-hub")]);
   watches.send("ConfigMap", { type: "ADDED", object: object("ConfigMap", "1") });
   watches.send("ConfigMap", { type: "DELETED", object: object("ConfigMap", "2") });
   const ofKind = { message: "A watch has a bug", kind: "ConfigMap", err: bug };

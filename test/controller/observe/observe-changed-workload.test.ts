@@ -4,7 +4,7 @@ import { objectId } from "../../../api/keys.ts";
 import { keyOf, type KubeObject } from "../../../api/kubernetes.ts";
 import { knownResource } from "../../../api/resources.ts";
 import type { Observation, ObservedChange } from "../../../controller/observe/observation.ts";
-import { sightingOf } from "../../../installation/observed-object.ts";
+import { observedObject } from "../../../installation/observed-object.ts";
 import { readinessOf } from "../../../installation/readiness.ts";
 import { apiError, beginWith, type ScriptedWatches } from "./scripted-watches.ts";
 
@@ -58,7 +58,7 @@ function isAvailable(): boolean {
 
 /** The caller says that this is the answer to a write of its own. */
 function note(object: KubeObject): void {
-  observation.note([sightingOf(object, "knfleet-hub")]);
+  observation.note([observedObject(object, "knfleet-hub")]);
 }
 
 /** The server says something on the watch. */

@@ -4,7 +4,7 @@ import { objectId } from "../../../api/keys.ts";
 import { keyOf, type KubeObject } from "../../../api/kubernetes.ts";
 import { knownResource } from "../../../api/resources.ts";
 import type { Observation, ObservedChange } from "../../../controller/observe/observation.ts";
-import { sightingOf } from "../../../installation/observed-object.ts";
+import { observedObject } from "../../../installation/observed-object.ts";
 import { apiError, beginWith, type ScriptedWatches } from "./scripted-watches.ts";
 
 const running = ["f:active", "f:startTime"];
@@ -66,7 +66,7 @@ describe("a Job is cut short", () => {
   test("until it is there again", async () => {
     sends("DELETED", job(101, running));
     await reported(1);
-    observation.note([sightingOf(job(102, [], "again"), "knfleet-hub")]);
+    observation.note([observedObject(job(102, [], "again"), "knfleet-hub")]);
     expect(observation.cutShort().size).toBe(0);
     sends("ADDED", job(102, [], "again"));
     sends("DELETED", job(103, running, "again"));

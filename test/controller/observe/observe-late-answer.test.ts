@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { KubeObject } from "../../../api/kubernetes.ts";
 import { knownResource } from "../../../api/resources.ts";
 import type { Observation, ObservedChange } from "../../../controller/observe/observation.ts";
-import { sightingOf } from "../../../installation/observed-object.ts";
+import { observedObject } from "../../../installation/observed-object.ts";
 import { apiError, beginWith, type ScriptedWatches } from "./scripted-watches.ts";
 
 let watches: ScriptedWatches;
@@ -33,7 +33,7 @@ function known(): readonly string[] {
 }
 
 function answered(object: KubeObject): void {
-  observation.note([sightingOf(object, "knfleet-hub")]);
+  observation.note([observedObject(object, "knfleet-hub")]);
 }
 
 async function reported(): Promise<void> {

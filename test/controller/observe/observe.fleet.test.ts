@@ -8,7 +8,7 @@ import { type ObjectKey } from "../../../api/kubernetes.ts";
 import { knownResource, type ResourceType } from "../../../api/resources.ts";
 import type { Observation, ObservedChange } from "../../../controller/observe/observation.ts";
 import { observe } from "../../../controller/observe/observe.ts";
-import { sightingOf } from "../../../installation/observed-object.ts";
+import { observedObject } from "../../../installation/observed-object.ts";
 import { readinessOf } from "../../../installation/readiness.ts";
 import type { AdminClient } from "../../fleet/admin-client.ts";
 import { useSpokes } from "../../fleet/use-fleet.ts";
@@ -140,7 +140,7 @@ describe("a change on the cluster", () => {
       metadata: { namespace, name, labels, ownerReferences },
       data: { key: "new", added: "by us" },
     };
-    const written = sightingOf(await admin.apply(manifest, { fieldManager }), fieldManager);
+    const written = observedObject(await admin.apply(manifest, { fieldManager }), fieldManager);
     observation.note([written]);
     expect(observation.objects().get(objectId(map))).toEqual(written);
     // Later events of the same watch change nothing about it.

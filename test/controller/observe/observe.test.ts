@@ -4,7 +4,7 @@ import { objectId } from "../../../api/keys.ts";
 import { keyOf, type KubeObject } from "../../../api/kubernetes.ts";
 import { knownResource } from "../../../api/resources.ts";
 import type { Observation, ObservedChange } from "../../../controller/observe/observation.ts";
-import { sightingOf } from "../../../installation/observed-object.ts";
+import { observedObject } from "../../../installation/observed-object.ts";
 import { apiError, observeScripted, ScriptedWatches } from "./scripted-watches.ts";
 
 const { signal } = new AbortController();
@@ -96,7 +96,7 @@ function sends(type: "ADDED" | "MODIFIED" | "DELETED", object: KubeObject): void
 
 /** The caller says that this is the answer to a write of its own. */
 function note(object: KubeObject): void {
-  observation.note([sightingOf(object, "knfleet-hub")]);
+  observation.note([observedObject(object, "knfleet-hub")]);
 }
 
 /** The changes so far, once there are so many. */
@@ -238,7 +238,9 @@ describe("reported is", () => {
   test("no object that was written while the list was read, which shows it as it was before", async () => {
     watches.send("ConfigMap", "end");
     await watches.waitFor(() => expect(watches.opened("ConfigMap")).toHaveLength(2));
-    observation.note([sightingOf(configMap("a", { version: 250, owns: ["f:b"] }), "knfleet-hub")]);
+    observation.note([
+      observedObject(configMap("a", { version: 250, owns: ["f:b"] }), "knfleet-hub"),
+    ]);
     watches.listed("ConfigMap", [configMap("a", { version: 50 })], "200");
     await observation.waitForSync(signal);
     expect(observation.objects().get(objectId(aKey))?.resourceVersion).toBe("250");

@@ -5,7 +5,7 @@ import {
   assertPermitted,
   claimantsOf,
   isHeldBack,
-  refusalOf,
+  claimRefusal,
 } from "../../../controller/reconcile/claims.ts";
 import { serving } from "../../support/component.ts";
 import { componentsOf } from "../../support/components.ts";
@@ -21,10 +21,10 @@ function of(namespace: string, rest: { readonly finalizers?: readonly string[] }
 }
 
 test("T-04 a component without a grant may not use its cluster; without a policy all may", () => {
-  expect(refusalOf(of("friend"), { references })).toBeUndefined();
-  expect(refusalOf(of("foe"), { references })).toContain('namespace "foe"');
-  expect(refusalOf(of("foe"), {})).toBeUndefined();
-  expect(refusalOf(serving(), { references })).toBeUndefined();
+  expect(claimRefusal(of("friend"), { references })).toBeUndefined();
+  expect(claimRefusal(of("foe"), { references })).toContain('namespace "foe"');
+  expect(claimRefusal(of("foe"), {})).toBeUndefined();
+  expect(claimRefusal(serving(), { references })).toBeUndefined();
   expect(() => assertPermitted(of("foe"), { references })).toThrow(
     expect.objectContaining({ reason: "ReferenceNotPermitted" }),
   );

@@ -5,7 +5,7 @@ import { knownResource } from "../../../api/resources.ts";
 import type { Observation, ObservedChange } from "../../../controller/observe/observation.ts";
 import { SharedWatches } from "../../../controller/target/shared-watches.ts";
 import { componentUidLabel } from "../../../installation/anchor.ts";
-import { sightingOf } from "../../../installation/observed-object.ts";
+import { observedObject } from "../../../installation/observed-object.ts";
 import { apiError, observeScripted, ScriptedWatches } from "../observe/scripted-watches.ts";
 
 const { signal } = new AbortController();
@@ -118,7 +118,7 @@ describe("two components on one cluster", () => {
     await ada.observation.waitForSync(signal);
     bob.observation.watchKinds([configMaps]);
     await opened(2);
-    ada.observation.note([sightingOf(objectOf("ada", "new", 120), "knfleet-hub")]);
+    ada.observation.note([observedObject(objectOf("ada", "new", 120), "knfleet-hub")]);
     watches.listed("ConfigMap", [], "110");
     await bob.observation.waitForSync(signal);
     expect(namesIn(ada)).toEqual(["new"]);

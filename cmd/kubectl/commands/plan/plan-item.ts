@@ -12,7 +12,7 @@ import { foreignText } from "../../../../api/foreign-text.ts";
 import { componentId, targetId } from "../../../../api/keys.ts";
 import type { KnfCode } from "../../../../api/knf/knf-codes.ts";
 import { describe, type KubeObject } from "../../../../api/kubernetes.ts";
-import { asComponent, refOf } from "../../../../controller/component-identity.ts";
+import { asComponent, componentRef } from "../../../../controller/component-identity.ts";
 import { type FieldChange, fieldChanges } from "../../compare/comparable.ts";
 import type { ChangeKind, ObjectChange } from "../../compare/compare.ts";
 import { knfOf } from "../../output/knf-of.ts";
@@ -144,7 +144,7 @@ export async function askHub(
   hub: KubeClient,
   signal: AbortSignal,
 ): Promise<HubAnswer> {
-  const before = await hub.get(refOf(component), {}, signal);
+  const before = await hub.get(componentRef(component), {}, signal);
   try {
     const answer = await hub.request(...requestFor(component, before), signal);
     const after = asComponent(stored(answer, component.kind)) ?? component;

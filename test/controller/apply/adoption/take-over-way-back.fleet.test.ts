@@ -136,7 +136,7 @@ async function installGuarded(
   const gate = gateOf(component, {
     target: installer.target,
     signal: end.signal,
-    suited: Promise.resolve(),
+    targetCheck: Promise.resolve(),
     guards,
   });
   try {
