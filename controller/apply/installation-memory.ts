@@ -19,7 +19,7 @@ import { Blockades } from "./unblock.ts";
 import { WebhookNames } from "./webhook-names.ts";
 
 /** A step after the loss of an anchor. It is done once for each lost anchor. */
-export type LossStep = "told" | "droppedWebhooks";
+export type LossStep = "reported" | "droppedWebhooks";
 
 /** The state of the anchor of an installation. `lossSteps`: the steps done since the last anchor was read. */
 export type InstallState =

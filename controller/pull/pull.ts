@@ -72,7 +72,7 @@ async function pullComponent(
       const annotations = { [pushedBeforeAnnotation]: null };
       await annotate(writer, { client: deps.hub, annotations }, signal);
     }
-    return { kind: "told", ...answer };
+    return { kind: "reported", ...answer };
   } catch (error) {
     signal.throwIfAborted();
     if (!(error instanceof FleetError)) throw error;

@@ -84,7 +84,7 @@ function isParked(outcome: Outcome): boolean {
 export function nextOf(outcome: Outcome, pollMs: number): Next {
   if (outcome.kind === "applied") return afterApplied(outcome, pollMs);
   // What changes is told by the watches of the works.
-  if (outcome.kind === "told") return { kind: "done" };
+  if (outcome.kind === "reported") return { kind: "done" };
   // An attempt without a result is repeated.
   if (outcome.kind !== "failed") return { kind: "backoff" };
   const { error, isRemoval = false } = outcome;

@@ -82,7 +82,7 @@ function workEvents(change: StatusChange, outcome: Outcome): readonly NewEvent[]
 
 /** Whether the outcome was read from the cluster, and is not the result of an attempt of this controller. */
 function isOfOthers({ kind }: Outcome): boolean {
-  return kind === "seen" || kind === "told";
+  return kind === "seen" || kind === "reported";
 }
 
 /** Work that waits for a busy cluster. One Event, and none when the beginning of this work had one. */

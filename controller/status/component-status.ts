@@ -40,8 +40,8 @@ export function statusOf(component: Component, outcome: Outcome, now: Date): Com
   if (outcome.kind === "seen") {
     const retracted = retractedStatus(status, outcome.doubt, now);
     if (retracted === status) return status;
-    const told = withKstatus(component, retracted.conditions ?? [], { outcome, now });
-    return { ...retracted, conditions: told };
+    const reported = withKstatus(component, retracted.conditions ?? [], { outcome, now });
+    return { ...retracted, conditions: reported };
   }
   if (changesNothing(status, outcome)) return status;
   let conditions = initialConditions(status.conditions ?? [], now);
@@ -49,7 +49,7 @@ export function statusOf(component: Component, outcome: Outcome, now: Date): Com
     conditions = withCondition(conditions, entry, now);
   }
   if (outcome.kind === "applied") conditions = withConflict(conditions, outcome, now);
-  if (outcome.kind === "told") conditions = withoutUnreported(conditions, outcome);
+  if (outcome.kind === "reported") conditions = withoutUnreported(conditions, outcome);
   conditions = withProtection(conditions, outcome, now);
   conditions = withCondition(conditions, { type: "Ready", ...readyOf(conditions) }, now);
   conditions = withKstatus(component, conditions, { outcome, now });
@@ -121,7 +121,7 @@ function conditionsOf(
 ): readonly Entry[] {
   const cluster = clusterNameOf(component);
   if (outcome.kind === "applied") return appliedConditions(current, outcome);
-  if (outcome.kind === "told") return outcome.conditions;
+  if (outcome.kind === "reported") return outcome.conditions;
   const steps = stepConditions(outcome.steps);
   if (outcome.kind === "failed") {
     const isRemoval = component.metadata.deletionTimestamp !== undefined;
@@ -312,9 +312,9 @@ function contentFields(
   { annotations = {} }: ComponentStatus,
   outcome: Outcome,
 ): Pick<ComponentStatus, "annotations"> {
-  if (outcome.kind !== "applied" && outcome.kind !== "told") return {};
+  if (outcome.kind !== "applied" && outcome.kind !== "reported") return {};
   const { content } = outcome;
-  const isWhole = outcome.kind === "told" || isAccepted(outcome.changes);
+  const isWhole = outcome.kind === "reported" || isAccepted(outcome.changes);
   if (content === undefined || !(isWhole || content === editedContent)) return {};
   return { annotations: { ...annotations, [setAnnotations.content]: content } };
 }
@@ -324,7 +324,7 @@ function isAccepted({ failed, parked }: Extract<Outcome, { kind: "applied" }>["c
 }
 
 function installedFields(outcome: Outcome): Pick<ComponentStatus, "version" | "manifests"> {
-  if (outcome.kind === "told") {
+  if (outcome.kind === "reported") {
     return outcome.version === undefined ? {} : { version: outcome.version };
   }
   if (outcome.kind !== "applied") return {};

@@ -41,7 +41,7 @@ function stalledBy(outcome: Outcome): Why | undefined {
   if (outcome.kind === "seen") {
     return lastingFailureOf([{ type: "DeploymentsAvailable", ...outcome.doubt }]);
   }
-  return outcome.kind === "told" ? lastingFailureOf(outcome.conditions) : undefined;
+  return outcome.kind === "reported" ? lastingFailureOf(outcome.conditions) : undefined;
 }
 
 function failureOf(errors: readonly (FleetError | undefined)[]): Why | undefined {

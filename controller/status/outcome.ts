@@ -40,7 +40,7 @@ type Progression =
   /** No attempt: the watches contradict a claim of the status; see doubt.ts. */
   | { readonly kind: "seen"; readonly doubt: Doubt }
   /** The report of the controller on the spoke about a pulled component; see controller/pull. */
-  | ({ readonly kind: "told" } & ReportedStatus)
+  | ({ readonly kind: "reported" } & ReportedStatus)
   | { readonly kind: "removing"; readonly steps: Steps; readonly remaining?: Removing }
   | {
       readonly kind: "applied";
@@ -188,10 +188,10 @@ export interface ReportedStatus {
 /** The conditions without the optional ones that the spoke does not report any more. */
 export function withoutUnreported(
   conditions: readonly Condition[],
-  { conditions: told }: ReportedStatus,
+  { conditions: reported }: ReportedStatus,
 ): readonly Condition[] {
   const comeAndGo: readonly string[] = [contestedCondition, protectedCondition];
   return conditions.filter(
-    ({ type }) => !comeAndGo.includes(type) || told.some((one) => one.type === type),
+    ({ type }) => !comeAndGo.includes(type) || reported.some((one) => one.type === type),
   );
 }

@@ -111,8 +111,8 @@ async function handleLoss(attempt: InstallAttempt, signal: AbortSignal): Promise
   const { component, target, memory, deps } = attempt;
   if (!wasAnchored(attempt) || target.profile === undefined) return;
   const { lossSteps } = memory.state;
-  if (!lossSteps.has("told")) deps.onAnchorLost?.();
-  memory.noteLossStep("told");
+  if (!lossSteps.has("reported")) deps.onAnchorLost?.();
+  memory.noteLossStep("reported");
   if (memory.secondOwner !== undefined || lossSteps.has("droppedWebhooks")) return;
   await deps.targetCheck;
   await dropWebhooks(target, component, signal);

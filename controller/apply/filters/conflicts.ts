@@ -42,18 +42,18 @@ const shownObjects = 3;
 export class Conflicts {
   readonly #repairs = new Map<string, Repairs>();
   #begunAt: number | undefined;
-  #told = "";
+  #reported = "";
 
   /** Continues the conflicts in the status of the component; empty: none. Only the first call counts. */
-  begin(told: string, now: number): void {
+  begin(reported: string, now: number): void {
     if (this.#begunAt !== undefined) return;
     this.#begunAt = now;
-    this.#told = told;
+    this.#reported = reported;
   }
 
   /** Milliseconds until it is certain whether the conflicts of the status are over; 0: now. */
   untilSureMs(now: number): number {
-    if (this.#begunAt === undefined || this.#told === "") return 0;
+    if (this.#begunAt === undefined || this.#reported === "") return 0;
     return Math.max(0, this.#begunAt + windowMs - now);
   }
 
@@ -133,7 +133,7 @@ export class Conflicts {
 
   /** The status names a conflict over the object, which may go on. */
   #isOld(key: ObjectKey, now: number): boolean {
-    return this.untilSureMs(now) > 0 && this.#told.includes(`${describe(key)}: `);
+    return this.untilSureMs(now) > 0 && this.#reported.includes(`${describe(key)}: `);
   }
 
   #forget(now: number): void {

@@ -245,7 +245,7 @@ describe("what the hub knows of a pulled component", () => {
       metadata: { generation: 3 },
       status: { conditions: [protection] },
     });
-    const status = statusOf(component, { kind: "told", ...answer }, now);
+    const status = statusOf(component, { kind: "reported", ...answer }, now);
     expect(status).toMatchObject({ version: "1.23.0", observedGeneration: 3 });
     expect(status.conditions?.map(({ type, status: is }) => `${type}=${is}`)).toEqual([
       "DependenciesInstalled=True",

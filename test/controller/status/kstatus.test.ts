@@ -84,7 +84,7 @@ describe("what kstatus reads of a component", () => {
         message: "Install failed with message: spec.version is no version",
       },
     ] as const;
-    expect(told([{ kind: "told", conditions }])).toMatch(/^Stalled True/);
+    expect(told([{ kind: "reported", conditions }])).toMatch(/^Stalled True/);
   });
 
   test("keeps its time while it says the same", () => {
