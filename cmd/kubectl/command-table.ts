@@ -21,6 +21,7 @@ import { tree } from "./commands/tree/command.ts";
 import { uiEntry } from "./commands/ui-entry.ts";
 import { version } from "./commands/version/command.ts";
 import { wait } from "./commands/wait/command.ts";
+import { workloads } from "./commands/workloads/command.ts";
 import {
   completionEntry,
   connectEntry,
@@ -56,6 +57,7 @@ export const commandTable = (): readonly CommandEntry[] => [
   credentialEntry(),
   renderEntry(),
   images,
+  workloads,
   mcpEntry(),
   completionEntry(),
   version,

@@ -104,6 +104,6 @@ function unreadSentence({ plural }: ResourceType, error: unknown): string {
   if (error instanceof TooMany) return error.message;
   if (!(error instanceof ApiError) || error.status === 401) throw error;
   const right = error.status === 403 ? missingRightIn(error.message) : undefined;
-  if (right !== undefined) return `The controller lacks ${right}`;
+  if (right !== undefined) return `${right.replace("the", "The")} is missing`;
   return `Listing ${plural} was answered ${error.status}`;
 }

@@ -104,7 +104,7 @@ test("an upgrade after which a Trigger of a team is broken is halted at the cana
     return String(message).includes("could not be asked") && String(message);
   });
   expect(notable(asked)).toMatchObject({ state: "Verifying", reason: "Verifying" });
-  expect(lacking).toContain(`lacks the right to list triggers.${group}`);
+  expect(lacking).toContain(`The right to list triggers.${group}`);
   await mayListTriggers(fleet.spoke(0));
   await phase(hub, "verified", "Complete");
 

@@ -15,7 +15,6 @@ import { installSets } from "../output/steps.ts";
 import type { FleetSetRef } from "../selection/set-ref.ts";
 import type { ClusterAccess } from "../spokes/cluster-access.ts";
 import { NotServedError } from "./installations.ts";
-import { misfitOfSet } from "./set-form.ts";
 
 type HubAccess = Pick<ClusterAccess, "hub" | "hubTimeoutMs" | "malformed">;
 
@@ -44,7 +43,7 @@ export async function readSet(
   const resource = knownResource(fleetSetApiVersion, kind);
   const found = await hub.get({ resource, namespace, name }, {}, deadline);
   if (found !== undefined) {
-    const set = fleetSetOf(found, kind);
+    const set = await fleetSetOf(found, kind);
     if (typeof set !== "string") return set;
     throw notOfForm({ kind, namespace, name, why: set });
   }
@@ -129,7 +128,9 @@ async function listKind(
   const resource = knownResource(fleetSetApiVersion, kind);
   const list = await ifServed(hub.list({ resource, namespace, labelSelector }, {}, signal));
   if (list === undefined) return undefined;
-  const read = list.items.map((item) => ({ item, set: fleetSetOf(item, kind) }));
+  const read = await Promise.all(
+    list.items.map(async (item) => ({ item, set: await fleetSetOf(item, kind) })),
+  );
   return {
     sets: read.flatMap(({ set }) => (typeof set === "string" ? [] : set)),
     malformed: read.flatMap(({ item: { metadata }, set }) => {
@@ -145,10 +146,12 @@ function notServed(kinds: readonly FleetSetKind[]): NotServedError {
 }
 
 /** An object of a kind of set as a set. For one of a form that no set has, which only another CRD than ours lets in: what is wrong with it. */
-function fleetSetOf(item: KubeObject, kind: FleetSetKind): FleetSet | string {
+async function fleetSetOf(item: KubeObject, kind: FleetSetKind): Promise<FleetSet | string> {
   // Items of a list carry neither apiVersion nor kind.
   const object = { ...item, apiVersion: fleetSetApiVersion, kind };
   if (!isFleetSet(object)) return "spec or status is not an object";
+  // The schemas are large, and most hubs have no set.
+  const { misfitOfSet } = await import("./set-form.ts");
   return misfitOfSet(object) ?? object;
 }
 

@@ -84,6 +84,10 @@ export const goldenLines: Readonly<Record<string, GoldenLine | ServedLine | Else
     ],
     report: { fields: [".image", ".neededBy[0].name"] },
   },
+  workloads: {
+    served: [["workloads", "-A"]],
+    report: { fields: [".name", ".ready"], named: false },
+  },
   explain: {
     served: [["explain", "ApplyFailed", "KNF1005"]],
     report: { fields: [".name", ".code"] },

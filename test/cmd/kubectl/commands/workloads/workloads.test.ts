@@ -1,0 +1,140 @@
+import { describe, expect, test } from "vitest";
+
+import { component } from "../../fleet-facts.ts";
+import { runText } from "../../run-text.ts";
+import { startStubHub, type Answer } from "../../stub-hub.ts";
+
+const now = "2026-11-25T12:00:00Z";
+
+/** A Trigger of a team: made two days ago, and so since a time. */
+function trigger(name: string, status: string, since: string, namespace = "shop") {
+  const ready = {
+    type: "Ready",
+    status,
+    reason: status === "True" ? "" : "BrokerMissing",
+    message: status === "True" ? "" : `The Broker default of ${name} does not exist`,
+    lastTransitionTime: since,
+  };
+  return {
+    apiVersion: "eventing.knative.dev/v1",
+    kind: "Trigger",
+    metadata: {
+      namespace,
+      name,
+      uid: name,
+      resourceVersion: "1",
+      generation: 1,
+      creationTimestamp: "2026-11-23T12:00:00Z",
+    },
+    status: { observedGeneration: 1, conditions: [ready] },
+  };
+}
+
+const triggers = [
+  trigger("orders", "True", "2026-11-23T12:00:05Z"),
+  trigger("mails", "False", "2026-11-25T11:30:00Z"),
+  trigger("bills", "False", "2026-11-23T12:00:05Z", "accounts"),
+];
+
+const group = "eventing.knative.dev";
+const version = { groupVersion: `${group}/v1`, version: "v1" };
+
+/** A hub that is its own cluster, with these Triggers; without any, they may not be listed. */
+function answering(items: readonly object[] | undefined): Answer {
+  const list = items === undefined ? forbidden : { body: listOf(items) };
+  const answers: Readonly<Record<string, ReturnType<Answer>>> = {
+    [`/apis/${group}`]: { body: { name: group, versions: [version], preferredVersion: version } },
+    [`/apis/${group}/v1`]: {
+      body: { resources: [{ name: "triggers", kind: "Trigger", namespaced: true }] },
+    },
+    [`/apis/${group}/v1/triggers`]: list,
+  };
+  return ({ path }) =>
+    answers[path] ?? (/^\/apis\/[a-z]+\.knative\.dev$/.test(path) ? absent : undefined);
+}
+
+const listOf = (items: readonly object[]) => ({
+  kind: "List",
+  apiVersion: "v1",
+  metadata: { resourceVersion: "7" },
+  items,
+});
+const absent = { status: 404, body: { kind: "Status", apiVersion: "v1", code: 404 } };
+const forbidden = {
+  status: 403,
+  body: {
+    kind: "Status",
+    apiVersion: "v1",
+    code: 403,
+    reason: "Forbidden",
+    message: `triggers.${group} is forbidden: User "me" cannot list resource "triggers" in API group "${group}" at the cluster scope`,
+  },
+};
+
+async function workloads(items: readonly object[] | undefined, ...args: readonly string[]) {
+  const installed = component({ kind: "KnativeEventing", cluster: null });
+  await using hub = await startStubHub([installed], answering(items));
+  const options = { env: hub.env, at: new Date(now) };
+  return await runText(["workloads", "-A", ...args], options);
+}
+
+async function namesOf(...args: readonly string[]): Promise<readonly string[]> {
+  const { stdout } = await workloads(triggers, "-o", "name", ...args);
+  return stdout.split("\n").filter((line) => line !== "");
+}
+
+describe("the workloads of a fleet", () => {
+  test("are listed with what their controller says", async () => {
+    const { stdout, stderr, exitCode } = await workloads(triggers);
+    expect({ stderr, exitCode }).toEqual({ stderr: "", exitCode: 0 });
+    expect(stdout.split("\n").map((line) => line.replaceAll(/ {2,}/g, "|"))).toEqual([
+      "CLUSTER|NAMESPACE|KIND|NAME|READY|SINCE|REASON|MESSAGE",
+      "<hub>|accounts|Trigger|bills|False|2d|BrokerMissing|The Broker default of bills does not exist",
+      "<hub>|shop|Trigger|mails|False|30m|BrokerMissing|The Broker default of mails does not exist",
+      expect.stringMatching(/^<hub>\|shop\|Trigger\|orders\|True\|(?:2d|47h)\|<none>\|<none>$/),
+      "",
+    ]);
+  });
+
+  test("are only those that do not work with --broken, and only those that broke lately with --since", async () => {
+    expect(await namesOf("--broken")).toEqual([
+      "<hub>/accounts/trigger/bills",
+      "<hub>/shop/trigger/mails",
+    ]);
+    expect(await namesOf("--since", "1h")).toEqual(["<hub>/shop/trigger/mails"]);
+    expect(await namesOf("--since", "10m")).toEqual([]);
+  });
+
+  test("are counted whole, whatever is asked for", async () => {
+    const { stdout } = await workloads(triggers, "--since", "1h", "-o", "json");
+    const { items, summary }: { items: object[]; summary: object } = JSON.parse(stdout);
+    expect(summary).toEqual({ workloads: 3, ready: 1, broken: 2, clusters: 1, unread: 0 });
+    expect(items).toEqual([
+      {
+        cluster: null,
+        namespace: "shop",
+        kind: "Trigger",
+        name: "mails",
+        ready: false,
+        status: "False",
+        reason: "BrokerMissing",
+        message: "The Broker default of mails does not exist",
+        since: "2026-11-25T11:30:00Z",
+        createdAt: "2026-11-23T12:00:00Z",
+      },
+    ]);
+  });
+
+  test("that nobody has are said to be none", async () => {
+    expect((await workloads([])).stderr).toContain("No workloads found.");
+    expect((await workloads(triggers, "--since", "1m")).stderr).toContain(
+      "None of 3 workloads is asked for.",
+    );
+  });
+
+  test("that may not be listed are named, with code 3", async () => {
+    const { stderr, exitCode } = await workloads(undefined);
+    expect(stderr).toContain(`The right to list triggers.${group}`);
+    expect(exitCode).toBe(3);
+  });
+});
