@@ -23,6 +23,8 @@ export async function makePage(): Promise<Page> {
     cwd: project,
     input: "cmd/kubectl/page/browser/main.ts",
     platform: "browser",
+    // A package and a copy of the sources have no tsconfig.json.
+    tsconfig: false,
   });
   const { output } = await build.generate({
     format: "iife",
