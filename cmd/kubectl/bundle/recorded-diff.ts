@@ -28,7 +28,7 @@ type OfInstallation<Part> = Omit<Part, "component"> & Pick<DiffItem, "installati
 /** A diff in a bundle: the document, both sides of every object, and the errors of the document that are about one installation. */
 export interface RecordedDiff extends DiffList {
   readonly blocks: readonly OfInstallation<DiffBlock>[];
-  readonly failures: readonly OfInstallation<ComparisonFailure>[];
+  readonly failures?: readonly OfInstallation<ComparisonFailure>[];
 }
 
 /** A diff in the form of a bundle. */
@@ -66,7 +66,7 @@ export async function recordedDiff(
     {
       components,
       blocks: report.blocks.flatMap(selected),
-      failures: report.failures.flatMap(selected),
+      failures: (report.failures ?? []).flatMap(selected),
       missing,
       // The errors about clusters are the last ones.
       unread: errors
@@ -120,7 +120,7 @@ const manifest = {
 const { installation, change } = diffSchema.properties.items.items.properties;
 
 const blocksSchema = {
-  required: ["blocks", "failures"],
+  required: ["blocks"],
   properties: {
     failures: {
       type: "array",
