@@ -146,6 +146,7 @@ const ownTextOnly: Readonly<Record<string, string>> = {
   explain: "asks no hub, and prints texts of this program",
   completion: "asks no hub, and prints texts of this program",
   render: "asks no hub: what it prints of a file is held above",
+  images: "prints names of images that this program renders, and counts",
   "rollout resume": "prints the name that was typed, and a sentence of its own",
   "rollout accept-selection": "prints the name that was typed, and a digest of hexadecimal digits",
 };
