@@ -104,7 +104,7 @@ describe("docs/operations.md", () => {
     const documented = [...table.matchAll(/^\| `(\w+)`/gm)].map(([, reason]) => reason);
     const files = [
       "reconcile/reconcile",
-      "reconcile/transitions",
+      "status/component-events",
       "uninstall/uninstall",
       "uninstall/force-orphan",
       "guard/guards",

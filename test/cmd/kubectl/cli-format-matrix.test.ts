@@ -36,7 +36,7 @@ const argsOf: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** Commands whose items have no names: `-o name` is refused by them. */
-const nameless = ["events", "logs", "tree"];
+const nameless = ["can-i", "events", "logs", "tree"];
 
 let folder: string;
 let hub: StubHub;

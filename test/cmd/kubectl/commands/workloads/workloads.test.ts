@@ -89,7 +89,7 @@ describe("the workloads of a fleet", () => {
     expect({ stderr, exitCode }).toEqual({ stderr: "", exitCode: 0 });
     expect(stdout.split("\n").map((line) => line.replaceAll(/ {2,}/g, "|"))).toEqual([
       "CLUSTER|NAMESPACE|KIND|NAME|READY|SINCE|REASON|MESSAGE",
-      "<hub>|accounts|Trigger|bills|False|2d|BrokerMissing|The Broker default of bills does not exist",
+      "<hub>|accounts|Trigger|bills|False|47h|BrokerMissing|The Broker default of bills does not exist",
       "<hub>|shop|Trigger|mails|False|30m|BrokerMissing|The Broker default of mails does not exist",
       expect.stringMatching(/^<hub>\|shop\|Trigger\|orders\|True\|(?:2d|47h)\|<none>\|<none>$/),
       "",
