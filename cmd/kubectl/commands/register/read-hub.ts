@@ -38,17 +38,17 @@ export async function readHubFacts(
   signal: AbortSignal,
 ): Promise<HubFacts> {
   const { client } = hub;
-  const late = withTimeout(systemClock, flags.hub.requestTimeoutMs, signal);
+  const late = (): AbortSignal => withTimeout(systemClock, flags.hub.requestTimeoutMs, signal);
   const reads = new NeededReads(client);
   const [system, profileVersion, servesComponents, controllers, readers, profile, others] =
     await Promise.all([
-      reads.namespace("kube-system", late),
-      profileVersionOf(client, late),
-      isServed(operatorApiVersion, client, late),
-      findControllers(client, late),
-      readReaders({ hub, flags }, late),
-      getProfile(reads, request.profile, late),
-      readClusterUsers(client, late),
+      reads.namespace("kube-system", late()),
+      profileVersionOf(client, late()),
+      isServed(operatorApiVersion, client, late()),
+      findControllers(client, late()),
+      readReaders({ hub, flags }, late()),
+      getProfile(reads, request.profile, late()),
+      readClusterUsers(client, late()),
     ]);
   return {
     context,
@@ -60,7 +60,7 @@ export async function readHubFacts(
     readers,
     profile: profile !== undefined && isClusterProfile(profile) ? profile : undefined,
     ...others,
-    ...(await readPlaces(request, { client, reads, readers }, late)),
+    ...(await readPlaces(request, { client, reads, readers, late })),
   };
 }
 
@@ -102,26 +102,28 @@ function controllerFacts(
   return { hasPods, hasController, trusted };
 }
 
+interface HubReads {
+  readonly client: KubeClient;
+  readonly reads: NeededReads;
+  /** The time limit of one request, which begins with the call. */
+  readonly late: () => AbortSignal;
+}
+
 /** Reads the places on the hub where the registration writes: namespaces, Secrets, and the rights there. */
 async function readPlaces(
   { profile }: Pick<RegisterRequest, "profile">,
-  {
-    client,
-    reads,
-    readers,
-  }: { readonly client: KubeClient; readonly reads: NeededReads } & Pick<HubFacts, "readers">,
-  signal: AbortSignal,
+  { client, reads, readers, late }: HubReads & Pick<HubFacts, "readers">,
 ): Promise<Pick<HubFacts, "namespaces" | "secrets" | "missingRights">> {
   const refs = typeof readers === "string" ? [] : readersFor(readers, profile);
   const places = refs.map(({ secret }) => secret);
   const needed = [...new Set([profile, ...places].map(({ namespace }) => namespace))];
   const resource = knownResource("v1", "Secret");
   const [found, secrets] = await Promise.all([
-    Promise.all(needed.map((name) => reads.namespace(name, signal))),
+    Promise.all(needed.map((name) => reads.namespace(name, late()))),
     Promise.all(
       places.map(async ({ namespace, name }) => {
         const ref = { resource, namespace, name };
-        const secret = await reads.get(ref, { metadataOnly: true }, signal);
+        const secret = await reads.get(ref, { metadataOnly: true }, late());
         return secret === undefined ? [] : [[idOf(ref), secret] as const];
       }),
     ),
@@ -131,7 +133,7 @@ async function readPlaces(
     namespaces.length < needed.length &&
     reads.denied.every(({ resource: denied }) => denied !== "namespaces");
   const rights = [...hubRights(profile, places), ...(isOneAbsent ? [createNamespaces] : [])];
-  const missing = await missingRights(rights, client, signal);
+  const missing = await missingRights(rights, client, late());
   return {
     namespaces,
     secrets: new Map(secrets.flat()),
