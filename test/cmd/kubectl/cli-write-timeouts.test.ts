@@ -133,6 +133,8 @@ afterAll(async () => {
 
 async function answerLate({ method, path, body }: Asked, response: ServerResponse): Promise<void> {
   await pause(systemClock, delayMs, AbortSignal.timeout(60_000));
+  // The command has given up, and the test may have ended.
+  if (response.destroyed) return;
   const answer = await fetch(`${quick.url}${path}`, {
     method,
     ...(body.length === 0 ? {} : { body: new Uint8Array(body) }),

@@ -47,7 +47,7 @@ export async function runCanI(input: Input, signal: AbortSignal): Promise<ExitCo
   ).finally(end);
   const report = sortedBy(asked, flags.sortBy);
   const { commands } = askedOf(selectionOf([], flags, access), flags);
-  const notes = canINotes(report, { commands, args, version });
+  const notes = [...found.notes, ...canINotes(report, { commands, args, version })];
   if (flags.output === "clusterrole") {
     stdout.write(missingRoleText(report.items));
     if (!flags.quiet) stderr.write(notes.map((note) => `${note}\n`).join(""));

@@ -22,6 +22,8 @@ interface FoundComponents {
   readonly components: readonly Component[];
   /** Names that no installation has. */
   readonly missing: readonly string[];
+  /** What could not be looked up, and what was assumed for it. */
+  readonly notes: readonly string[];
 }
 
 const atOnce = 16;
@@ -39,9 +41,10 @@ export async function findComponents(
     installed(target, access, signal),
   );
   const all = profiles.length === 0 ? [] : await listEveryInstallation(access, signal);
+  const installedOn = Map.groupBy(all ?? [], clusterIdOf);
   const onProfiles = profiles.flatMap(({ namespace: space, name }) => {
-    const there = all.filter((component) => clusterIdOf(component) === `${space}/${name}`);
-    if (there.length > 0) return there;
+    const there = installedOn.get(`${space}/${name}`);
+    if (there !== undefined) return there;
     return allKinds.map((kind) => {
       const { label } = componentKinds[kind];
       return bareComponent(kind, { namespace: label, name: label }, { namespace: space, name });
@@ -52,6 +55,7 @@ export async function findComponents(
   return {
     components: [...byKey.values()],
     missing: [...found.missing, ...named.flatMap((one) => one.missing ?? [])],
+    notes: all === undefined ? [unlisted] : [],
   };
 }
 
@@ -79,14 +83,17 @@ async function installed(
   return { missing: `${componentKinds[kind].plural}.operator.knative.dev "${name}"` };
 }
 
-/** Lists the installations of all namespaces; none without the right to list them. */
+const unlisted =
+  "You may not list the installations of all namespaces: each ClusterProfile is taken for one without installations";
+
+/** Lists the installations of all namespaces; undefined without the right to list them. */
 async function listEveryInstallation(
   access: ClusterAccess,
   signal: AbortSignal,
-): Promise<readonly Component[]> {
+): Promise<readonly Component[] | undefined> {
   const selection = { kinds: allKinds, names: [] };
   try {
-    return (await listInstallations(access, selection, signal).catch(ifDenied)) ?? [];
+    return await listInstallations(access, selection, signal).catch(ifDenied);
   } catch (error) {
     if (error instanceof NotServedError) return [];
     throw error;

@@ -40,6 +40,12 @@ export function checkItem(
   return { subject: null, cluster: null, code: null, next: [], ...item };
 }
 
+/** A check of the hub for which a right is missing, in the words of `missingRightIn`. */
+export function unseenItem(check: string, right: string): CheckItem {
+  const message = `not looked at: ${right} is missing`;
+  return checkItem({ check, subject: "hub", state: "SKIPPED", message });
+}
+
 /** `Kind namespace/name` of a component. */
 export function titleOf({ kind, metadata: { namespace, name } }: Component): string {
   return describe({ kind, namespace, name });

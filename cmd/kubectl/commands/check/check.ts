@@ -59,12 +59,13 @@ export async function checkFleet(
   if (!hub.facts.ok) return checkReport(hops, 0, stampAt(context.now()));
   const late = withTimeout(systemClock, 4 * context.hubTimeoutMs, signal);
   const controllers = hub.controllers.ok ? hub.controllers.value : undefined;
-  const components = hub.kinds.ok ? (await listVisibleComponents(access, late)).components : [];
+  const nothing = { components: [], denied: [] };
+  const { components, denied } = hub.kinds.ok ? await listVisibleComponents(access, late) : nothing;
   const hubItems = [
     await checkHubVersion(access.hub, late),
     await checkProfileKind(access.hub, late),
     ...(await checkProviderFile(controllers, context, late)),
-    ...(hub.kinds.ok ? checkCollisions(components) : []),
+    ...(hub.kinds.ok ? checkCollisions(components, denied) : []),
     ...(documents === undefined ? await checkSets({ access, now: context.now() }, late) : []),
   ];
   const isServed = hubItems.every(({ code }) => code !== "KNF2001");

@@ -1,6 +1,6 @@
 import { ApiError, unlessDenied } from "../../../../access/kube/api-error.ts";
 import type { KubeClient } from "../../../../access/kube/kube-client.ts";
-import { type Right, rightTo } from "../../../../access/kube/missing-right.ts";
+import { type Right, rightText, rightTo } from "../../../../access/kube/missing-right.ts";
 import { isBuiltIn } from "../../../../access/plugins/built-in-plugins.ts";
 import type { ProviderFile } from "../../../../access/providers/provider-config.ts";
 import { allKinds, type Component, operatorApiVersion } from "../../../../api/component.ts";
@@ -15,7 +15,7 @@ import { readKubernetesVersion } from "../../spokes/kubernetes-version.ts";
 import { fleetFinding } from "../diagnose/explain-error.ts";
 import { readProviderFile } from "../diagnose/hops/provider-hops.ts";
 import type { WalkContext } from "../diagnose/walk.ts";
-import { checkItem, type CheckItem, titleOf } from "./check-item.ts";
+import { checkItem, type CheckItem, titleOf, unseenItem } from "./check-item.ts";
 
 const subject = "hub";
 
@@ -153,14 +153,19 @@ export async function listVisibleComponents(
   };
 }
 
-/** Checks whether two components of one kind name one ClusterProfile. Which cluster it leads to is not known on the hub. */
-export function checkCollisions(all: readonly Component[]): readonly CheckItem[] {
+/** Checks whether two components of one kind name one ClusterProfile. Which cluster it leads to is not known on the hub. `denied`: the rights to list some of them that are missing. */
+export function checkCollisions(
+  all: readonly Component[],
+  denied: readonly Right[],
+): readonly CheckItem[] {
   const check = "one per profile";
   const found = all.flatMap((component) => {
     const older = olderDuplicateOf(component, all);
     return older === undefined ? [] : [{ component, older }];
   });
+  const unseen = denied.map((right) => unseenItem(check, `the right to ${rightText(right)}`));
   if (found.length === 0) {
+    if (unseen.length > 0) return unseen;
     return [
       checkItem({
         check,
@@ -170,7 +175,7 @@ export function checkCollisions(all: readonly Component[]): readonly CheckItem[]
       }),
     ];
   }
-  return found.map(({ component, older }) =>
+  const clashes = found.map(({ component, older }) =>
     checkItem({
       check,
       subject: titleOf(component),
@@ -181,4 +186,5 @@ export function checkCollisions(all: readonly Component[]): readonly CheckItem[]
       next: ["kubectl knfleet orphans"],
     }),
   );
+  return [...clashes, ...unseen];
 }

@@ -1,4 +1,5 @@
-import { unlessDenied } from "../../../../access/kube/api-error.ts";
+import { ApiError } from "../../../../access/kube/api-error.ts";
+import { missingRightIn } from "../../../../access/kube/missing-right.ts";
 import { conditionOf } from "../../../../api/conditions.ts";
 import {
   type FleetSet,
@@ -13,7 +14,7 @@ import { countOf } from "../../output/notes.ts";
 import { words } from "../../output/steps.ts";
 import { allSetKinds } from "../../selection/set-ref.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
-import { checkItem, type CheckItem } from "./check-item.ts";
+import { checkItem, type CheckItem, unseenItem } from "./check-item.ts";
 
 const subject = "hub";
 const check = "fleet sets";
@@ -26,23 +27,32 @@ interface SetCheckDeps {
   readonly now: Date;
 }
 
-/** Whether rollouts of fleet sets are stuck, and whether a set has left something. Nothing on a hub that does not serve sets, or where they may not be read. */
+/** Whether rollouts of fleet sets are stuck, and whether a set has left something. Nothing on a hub that does not serve sets. What may not be read is skipped. */
 export async function checkSets(
   { access, now }: SetCheckDeps,
   signal: AbortSignal,
 ): Promise<readonly CheckItem[]> {
-  const served = await unlessDenied(servedSets(access, { kinds: allSetKinds }, signal));
+  const served = await servedSets(access, { kinds: allSetKinds }, signal).catch(skipped);
   if (served === undefined) return [];
+  if ("state" in served) return [served];
   const { sets, malformed } = served;
-  const revisions = await unlessDenied(revisionsOf(access, signal));
+  const revisions = await revisionsOf(access, signal).catch(skipped);
   const items = [
     ...malformed.map(malformedItem),
     ...sets.flatMap((set) => setItems(set, now)),
-    ...leftRevisions(revisions ?? [], [...sets.map(titleOf), ...malformed.map(describe)]),
+    ...("state" in revisions
+      ? [revisions]
+      : leftRevisions(revisions, [...sets.map(titleOf), ...malformed.map(describe)])),
   ];
   if (items.length > 0 || sets.length === 0) return items;
   const message = `${countOf(sets.length, "set")}, none of which is stuck`;
   return [checkItem({ check, subject, state: "OK", message })];
+}
+
+/** The check that a right was missing for. Throws all other errors again. */
+function skipped(error: unknown): CheckItem {
+  if (!(error instanceof ApiError) || error.status !== 403) throw error;
+  return unseenItem(check, missingRightIn(error.message) ?? "the right to list them");
 }
 
 async function revisionsOf(

@@ -128,6 +128,9 @@ async function gatherHub(
 const controllersUnknown =
   "The namespaces of the controllers are not in the bundle: you lack the right to list deployments.apps or clusterrolebindings.rbac.authorization.k8s.io in the whole hub";
 
+const setsUnknown =
+  "Fleet sets are not in the bundle: you lack the right to list knativeservingsets.knfleet.dev or knativeeventingsets.knfleet.dev in the whole hub, or in the namespace of -n";
+
 async function planHub(
   components: readonly Component[],
   { access, selection, traces, refs }: HubPlanDeps,
@@ -137,7 +140,12 @@ async function planHub(
   const deadline = withTimeout(systemClock, hubTimeoutMs, signal);
   const [deployments, sets] = await Promise.all([
     listControllerDeployments(hub, deadline).catch(ifDenied),
-    planSets(components, { access, selection, isWhole: traces }, deadline),
+    planSets(components, { access, selection, isWhole: traces }, deadline).catch(
+      (error: unknown) => {
+        ifDenied(error);
+        return null;
+      },
+    ),
   ]);
   const places = [
     ...components.map(({ metadata: { namespace } }) => namespace),
@@ -155,7 +163,7 @@ async function planHub(
     namespaces: [...new Set(places)],
     pulled: [...new Set(components.flatMap((one) => managedClusterOf(one) ?? []))],
     traces,
-    ...(sets === undefined ? {} : { sets }),
+    ...(sets === undefined || sets === null ? {} : { sets }),
     wantsHubObject: (object) => {
       const [namespace, name] = [
         stringAt(object, "metadata", "namespace"),
@@ -169,8 +177,14 @@ async function planHub(
       );
     },
   };
-  const unknown = { reason: "Forbidden", message: controllersUnknown, cluster: null } as const;
-  return { plan, errors: deployments === undefined ? [unknown] : [] };
+  const unknown = [
+    ...(deployments === undefined ? [controllersUnknown] : []),
+    ...(sets === null ? [setsUnknown] : []),
+  ];
+  const errors = unknown.map(
+    (message) => ({ reason: "Forbidden", message, cluster: null }) as const,
+  );
+  return { plan, errors };
 }
 
 function planSpoke(id: string, components: readonly Component[]): Pick<ClusterPlan, "namespaces"> {

@@ -1,4 +1,3 @@
-import { unlessDenied } from "../../../../access/kube/api-error.ts";
 import { placementLabels } from "../../../../access/providers/placement.ts";
 import type { Component } from "../../../../api/component.ts";
 import { isRecord } from "../../../../api/fields.ts";
@@ -24,7 +23,7 @@ export interface SetPlan {
   readonly isWhole: boolean;
 }
 
-/** The sets to gather: those of the selected installations, and without a filter all of the namespace. Undefined on a hub without sets, and where they may not be read. */
+/** The sets to gather: those of the selected installations, and without a filter all of the namespace. Undefined on a hub without sets. Throws what KubeClient throws, also for a right that is missing. */
 export async function planSets(
   components: readonly Component[],
   { access, selection, isWhole }: SetPlanDeps,
@@ -35,7 +34,7 @@ export async function planSets(
   if (isPart && owners.size === 0) return undefined;
   const { namespace } = selection;
   const where = { kinds: allSetKinds, ...(namespace === undefined ? {} : { namespace }) };
-  const served = await unlessDenied(servedSets(access, where, signal));
+  const served = await servedSets(access, where, signal);
   const isWanted = ({ kind, metadata }: FleetSet): boolean =>
     !isPart || owners.has(idOf({ kind, ...metadata }) ?? "");
   if (served === undefined) return undefined;

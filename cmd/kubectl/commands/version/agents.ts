@@ -1,4 +1,4 @@
-import { unlessDenied } from "../../../../access/kube/api-error.ts";
+import { ifServed } from "../../../../access/kube/api-error.ts";
 import type { KubeClient } from "../../../../access/kube/kube-client.ts";
 import type { Component } from "../../../../api/component.ts";
 import { agentWorkName, managedClusterOf, workApiVersion } from "../../../../api/delivery.ts";
@@ -7,6 +7,7 @@ import { knownResource } from "../../../../api/resources.ts";
 import { newestFirst } from "../../../../render/release/version.ts";
 import { itemsAt, stringAt } from "../../selection/fields.ts";
 import { tagOf } from "../../spokes/spoke-facts.ts";
+import { ifDenied } from "../../spokes/spoke-reading.ts";
 
 /** The controller that works bring to spokes that pull, as the hub wants it, and how many spokes get this one. */
 export interface AgentVersion {
@@ -25,9 +26,17 @@ export async function readAgents(
   if (clusters.size === 0) return [];
   const resource = knownResource(workApiVersion, "ManifestWork");
   const fieldSelector = `metadata.name=${agentWorkName}`;
-  const list = await unlessDenied(hub.list({ resource, fieldSelector }, {}, signal));
-  if (list === undefined) return null;
-  const works = list.items.filter(({ metadata }) => clusters.has(metadata.namespace ?? ""));
+  const listing = hub.list({ resource, fieldSelector }, {}, signal);
+  const list = await ifServed(
+    listing.catch((error: unknown) => {
+      ifDenied(error);
+      return null;
+    }),
+  );
+  if (list === null) return null;
+  const works = (list?.items ?? []).filter(({ metadata }) =>
+    clusters.has(metadata.namespace ?? ""),
+  );
   const byImage = Map.groupBy(works, imageIn);
   return [...byImage]
     .map(([image, all]) => ({ version: tagOf(image), image, clusters: all.length }))

@@ -108,6 +108,7 @@ export function versionReport(
     columns: versionColumns,
     name: nameOf,
     notes: (sorted) => [
+      ...unknownNotes(summary),
       ...summary.skew.map(({ message }) => `skew: ${plainText(message)}`),
       ...sorted.flatMap(({ namespace, name, skew }) =>
         skew.map(({ message }) => `skew: ${namespace}/${name}: ${plainText(message)}`),
@@ -120,6 +121,20 @@ export function versionReport(
     advises: false,
   };
 }
+
+/** What a hub that answered did not let us see. */
+function unknownNotes({ hub, controllers, agents }: VersionSummary): readonly string[] {
+  if (hub === null) return [];
+  return [
+    ...(controllers === null ? [controllersUnknown] : []),
+    ...(agents === null ? [agentsUnknown] : []),
+  ];
+}
+
+const controllersUnknown =
+  "The controllers of the hub are not known: you lack the right to list deployments.apps or clusterrolebindings.rbac.authorization.k8s.io";
+const agentsUnknown =
+  "The agents of pulled clusters are not known: you lack the right to list manifestworks.work.open-cluster-management.io";
 
 interface HubAnswer extends Pick<VersionSummary, "hub" | "controllers" | "agents"> {
   /** Undefined when it is not known. */
