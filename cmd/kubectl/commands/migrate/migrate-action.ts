@@ -112,6 +112,8 @@ function planOf({ facts, errors }: MigrationLook, { terminal }: Pick<Input, "ter
 
 async function show(plan: MigrationPlan, { flags, terminal }: Input): Promise<ExitCode> {
   const commands = commandsOf(flags);
+  // The clusters of the summary are those that were read.
+  const unread = new Set(plan.errors.map(({ cluster }) => JSON.stringify(cluster))).size;
   await print(
     {
       document: plan,
@@ -121,10 +123,7 @@ async function show(plan: MigrationPlan, { flags, terminal }: Input): Promise<Ex
       notes: [
         ...plan.summary.remarks.map(plainText),
         ...(plan.summary.toDo > 0 ? ["Nothing was changed; --apply does it."] : []),
-        ...unreadNotes(plan.errors, {
-          unread: plan.errors.length,
-          clusters: plan.summary.clusters,
-        }),
+        ...unreadNotes(plan.errors, { unread, clusters: plan.summary.clusters + unread }),
       ],
     },
     flags,
