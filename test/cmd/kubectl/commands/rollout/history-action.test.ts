@@ -258,6 +258,21 @@ describe("rollout undo", () => {
     expect(stderr).toContain("changed in the meantime: nothing was written");
   });
 
+  test("--apply of a set that is being deleted writes nothing", async () => {
+    const set = sampleSet();
+    const leaving = {
+      ...set,
+      metadata: { ...set.metadata, deletionTimestamp: "2026-11-21T11:59:00Z" },
+    };
+    const before = recorded({ template: { spec: { version: "1.22" } } }, 1, completed(1));
+    await using hub = await startStubHub([leaving, before]);
+    const args = ["rollout", "undo", "kss/prod", "-n", "platform", "--apply"];
+    const { stderr, exitCode } = await runText(args, { env: hub.env });
+    expect(exitCode).toBe(1);
+    expect(stderr).toContain("is being deleted: nothing was written");
+    expect(hub.requests.filter((line) => line.startsWith("PATCH"))).toEqual([]);
+  });
+
   test("of a set without annotations writes only while nobody else has written", () => {
     const { annotations: _, ...metadata } = sampleSet().metadata;
     const { resourceVersion } = metadata;
