@@ -5,8 +5,8 @@ import { withTimeout } from "../../../../access/time/deadline.ts";
 import { systemClock } from "../../../../access/time/system-clock.ts";
 import { renewedAnnotation } from "../../../../api/cluster-profile.ts";
 import { timestampOf } from "../../../../api/conditions.ts";
-import { isSameJson, recordAt, textAt } from "../../../../api/fields.ts";
-import type { KubeObject, Manifest } from "../../../../api/kubernetes.ts";
+import { recordAt, textAt } from "../../../../api/fields.ts";
+import type { Manifest } from "../../../../api/kubernetes.ts";
 import { messageOf, UsageError } from "../../errors.ts";
 import { onSpoke, type OpenSpoke } from "./open-spoke.ts";
 import type { RegisterRequest } from "./register-request.ts";
@@ -22,6 +22,7 @@ import {
 } from "./spoke-objects.ts";
 import { takeBack } from "./take-back.ts";
 import { limitOf, refOf, removeRead, type Target, write } from "./write-object.ts";
+import { writeProfile } from "./write-profile.ts";
 
 /** For so long a registration that failed is taken back, whatever the time limit of the command. */
 const longestUndoMs = 30_000;
@@ -172,46 +173,6 @@ async function writeOnHub(
   const options = { fieldManager: registrar, force: true, subresource: "status" } as const;
   // Not with the resourceVersion: the controller may note the health of the new profile at once.
   await target.client.apply(refOf(status), status, options, limitOf(target));
-}
-
-/**
- * Writes the ClusterProfile. Another register may have written it after it was read: where it has all that this one wants, it is as good as the one that was read. To fail there would
- * leave the hub with the token of this run, which the other one knows nothing of.
- */
-async function writeProfile(
-  profile: Manifest,
-  before: Parameters<typeof write>[1] & { readonly patch: Patch },
-  target: Target,
-): Promise<KubeObject> {
-  try {
-    return await write(profile, before, target);
-  } catch (error) {
-    if (!(error instanceof UsageError)) throw error;
-    const now = await target.client.get(refOf(profile), {}, limitOf(target));
-    if (now === undefined || !hasAll(now, before.patch)) throw error;
-    return await write(profile, { ...before, present: now }, target);
-  }
-}
-
-/** Whether an object has what a patch would write, besides the time of the renewal. */
-function hasAll({ metadata, spec }: KubeObject, patch: Patch): boolean {
-  const { labels, annotations } = patch.metadata;
-  const { [renewedAnnotation]: _at, ...told } = annotations;
-  return (
-    isSameJson(spec, patch["spec"]) &&
-    [[metadata.labels, labels] as const, [metadata.annotations, told] as const].every(
-      ([has = {}, wanted]) =>
-        Object.entries(wanted).every(([key, value]) => (has[key] ?? null) === value),
-    )
-  );
-}
-
-/** A patch of the ClusterProfile. */
-interface Patch {
-  readonly metadata: Readonly<
-    Record<"labels" | "annotations", Readonly<Record<string, string | null>>>
-  >;
-  readonly [field: string]: unknown;
 }
 
 /** What a merge patch has for fields that it removes. */

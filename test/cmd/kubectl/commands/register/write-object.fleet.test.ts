@@ -1,10 +1,11 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { connectHub } from "../../../../../access/hub/hub.ts";
 import { systemClock } from "../../../../../access/time/system-clock.ts";
-import type { KubeObject } from "../../../../../api/kubernetes.ts";
+import type { KubeObject, Manifest } from "../../../../../api/kubernetes.ts";
 import { knownResource } from "../../../../../api/resources.ts";
 import { type Target, write } from "../../../../../cmd/kubectl/commands/register/write-object.ts";
+import { writeProfile } from "../../../../../cmd/kubectl/commands/register/write-profile.ts";
 import { useFleet } from "../../../../fleet/use-fleet.ts";
 
 const fleet = useFleet({ spokes: [] });
@@ -61,6 +62,51 @@ test.each([
     "ClusterProfile fleet/eu-1 was changed by somebody else meanwhile",
   );
   expect(await present()).toMatchObject(change);
+});
+
+describe("a ClusterProfile that another register wrote since the reading", () => {
+  const renewed = { "knfleet.dev/credential-renewed-at": "2026-11-21T12:00:00Z" };
+  const spec = { displayName: "eu-2", clusterManager: { name: "knfleet-register" } };
+  const mine = {
+    ...manifest,
+    metadata: { namespace: "fleet", name: "eu-2", labels: { env: "prod" }, annotations: renewed },
+    spec,
+  };
+  const patch = { ...mine, metadata: { ...mine.metadata, labels: { env: "prod", tier: null } } };
+  const other = { ...key, name: "eu-2" };
+
+  test.each([false, true])(
+    "is written where it wants the same; was it read: %s",
+    async (wasRead) => {
+      const { admin } = fleet().hub;
+      await admin.apply({ ...mine, metadata: { ...mine.metadata, annotations: {} } });
+      const before = wasRead ? await admin.get(other) : undefined;
+      const later = { metadata: { annotations: { ...renewed, other: "is kept" } } };
+      await admin.patch(other, later);
+      await admin.patch(other, {
+        metadata: { annotations: { "knfleet.dev/credential-renewed-at": "earlier" } },
+      });
+      const made: Manifest[] = [];
+      await writeProfile(mine, { present: before, made, patch }, target);
+      expect(await admin.get(other)).toMatchObject({ ...mine, ...later });
+      expect(made).toEqual([]);
+    },
+  );
+
+  test.each([
+    ["a label", { metadata: { labels: { env: "lab" } } }],
+    ["a label that goes", { metadata: { labels: { tier: "mine" } } }],
+    ["the spec", { spec: { displayName: "mine" } }],
+  ])("stays where it wants another: %s", async (_what, change) => {
+    const { admin } = fleet().hub;
+    await admin.patch(other, change);
+    await expect(
+      writeProfile(mine, { present: undefined, made: [], patch }, target),
+    ).rejects.toThrow("meanwhile");
+    expect(await admin.get(other)).toMatchObject(change);
+    await admin.remove(other);
+    await admin.create(mine);
+  });
 });
 
 test("an object of the same name that somebody made since stays", async () => {
