@@ -270,7 +270,7 @@ describe("rollout undo", () => {
     const { stderr, exitCode } = await runText(args, { env: hub.env });
     expect(exitCode).toBe(1);
     expect(stderr).toContain("is being deleted: nothing was written");
-    expect(hub.requests.filter((line) => line.startsWith("PATCH"))).toEqual([]);
+    expect(hub.requests.filter((request) => request.startsWith("PATCH"))).toEqual([]);
   });
 
   test("of a set without annotations writes only while nobody else has written", () => {
