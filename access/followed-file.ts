@@ -3,6 +3,7 @@ import { readFile, stat } from "node:fs/promises";
 import { FleetError } from "../api/errors.ts";
 import type { Code } from "../api/reasons.ts";
 import { type Clock, pause } from "./time/clock.ts";
+import { isAborted } from "./time/deadline.ts";
 
 export interface FileFollower<Content> {
   readonly clock: Clock;
@@ -29,14 +30,13 @@ export async function followFile<Content>(
   { clock, load, known, onChange, onValid, onInvalid }: FileFollower<Content>,
   signal: AbortSignal,
 ): Promise<void> {
-  const isOver = (): boolean => signal.aborted;
   let identity = "";
   let retryMs = pollMs;
   let retryAt = Infinity;
   let last = JSON.stringify(known);
   for (;;) {
     await pause(clock, pollMs, signal);
-    if (isOver()) return;
+    if (isAborted(signal)) return;
     const now = await identityOf(path);
     const isSame = now === identity;
     if (isSame && clock.now() < retryAt) continue;
@@ -49,7 +49,7 @@ export async function followFile<Content>(
       last = text;
       onValid();
     } catch (error) {
-      if (isOver()) return;
+      if (isAborted(signal)) return;
       if (!isSame) onInvalid(error);
       identity = now;
       // It is read again, because what failed may pass without a change of the file: it was replaced a moment ago, or no descriptor was free. Ever more rarely, because a large file takes long.

@@ -9,6 +9,11 @@ export interface Log {
   error(fields: object, message: string): void;
 }
 
+/** Logs a bug in what takes in a watch; see ReflectorHandlers. It is no failure of the cluster that is watched. */
+export function logWatchBug(log: Pick<Log, "error">, kind: string): (error: unknown) => void {
+  return (err) => log.error({ kind, err }, "A watch has a bug");
+}
+
 // How long an account with omitted lines is kept after it is full again.
 const rememberedMs = 3_600_000;
 const defaults: TokenBucketOptions = { burst: 10, intervalMs: 30_000 };

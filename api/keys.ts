@@ -36,6 +36,12 @@ export function nameId({
   return namespace === "" ? name : `${namespace}/${name}`;
 }
 
+/** Namespace and name of an id of `nameId` that has both. */
+export function namespacedName(id: string): NamespacedName {
+  const [namespace = "", name = ""] = id.split("/");
+  return { namespace, name };
+}
+
 /** Id of a component, also in the queue and the log: `KnativeServing namespace/name`. */
 export function componentId({ kind, metadata }: Component): string {
   return describe({ kind, namespace: metadata.namespace, name: metadata.name });

@@ -103,6 +103,11 @@ export function groupOf(apiVersion: string): string {
   return slash < 0 ? "" : apiVersion.slice(0, slash);
 }
 
+/** Whether another object controls an object: who made it changes that one. */
+export function isControlled({ metadata: { ownerReferences = [] } }: KubeObject): boolean {
+  return ownerReferences.some(({ controller }) => controller === true);
+}
+
 /** True for a `batch` Job of any version. */
 export function isJob({ apiVersion, kind }: Pick<ObjectKey, "apiVersion" | "kind">): boolean {
   return kind === "Job" && groupOf(apiVersion) === "batch";

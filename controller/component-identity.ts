@@ -5,6 +5,7 @@ import {
   operatorApiVersion,
   componentKinds,
 } from "../api/component.ts";
+import { namespacedName } from "../api/keys.ts";
 import { describe, type KubeObject } from "../api/kubernetes.ts";
 import { knownResource } from "../api/resources.ts";
 import { isOlder } from "../installation/observed-object.ts";
@@ -43,8 +44,7 @@ export function newerOf<T extends KubeObject>(a: T | undefined, b: T): T {
 
 /** The ClusterProfile of a target, as `targetId` names it; undefined for the hub. */
 export function profileOfTarget(target: string): ClusterProfileRef | undefined {
-  const [namespace = "", name = ""] = target.split("/");
-  return target === "" ? undefined : { namespace, name };
+  return target === "" ? undefined : namespacedName(target);
 }
 
 /** Whether a component has our finalizer. */

@@ -1,5 +1,6 @@
 import type { KubeClient } from "../access/kube/kube-client.ts";
 import { type Listing, Reflector } from "../access/kube/reflector.ts";
+import { logWatchBug } from "../access/log.ts";
 import type { Clock } from "../access/time/clock.ts";
 import { type Component, componentKinds, operatorApiVersion } from "../api/component.ts";
 import { isRecord } from "../api/fields.ts";
@@ -7,7 +8,7 @@ import { setFieldManager, setLabels } from "../api/fleet-set.ts";
 import { componentId, targetId } from "../api/keys.ts";
 import { type KubeObject, withoutManagedFields } from "../api/kubernetes.ts";
 import { asComponent } from "./component-identity.ts";
-import { type Log, logWatchBug } from "./log.ts";
+import type { Log } from "./log.ts";
 
 export interface ComponentsOptions {
   readonly clock: Clock;

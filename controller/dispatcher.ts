@@ -4,7 +4,7 @@ import type { Listing } from "../access/kube/reflector.ts";
 import type { ReferencePolicy } from "../access/providers/reference-policy.ts";
 import type { References } from "../access/providers/references.ts";
 import type { ClusterProfileRef, Component } from "../api/component.ts";
-import { componentId, objectId, targetId } from "../api/keys.ts";
+import { componentId, objectId, targetId, nameId } from "../api/keys.ts";
 import { shardOf } from "../api/shards.ts";
 import {
   hasOtherStatus,
@@ -162,7 +162,7 @@ export class Dispatcher implements AsyncDisposable {
 
   /** Requeues the components of a spoke after a change of its state, its ClusterProfile or the provider file. Interrupts attempts on a lost spoke. */
   spokeChanged(ref: ClusterProfileRef): void {
-    const target = `${ref.namespace}/${ref.name}`;
+    const target = nameId(ref);
     const isLost = this.#work?.deps.spokes.state(ref)?.kind === "lost";
     for (const component of this.#options.components.of(target)) {
       // The attempt may wait for the first lists of its watches.

@@ -8,11 +8,6 @@ export interface Log extends Lines {
   child(fields: object): Log;
 }
 
-/** Logs a bug in what takes in a watch; see ReflectorHandlers. It is no failure of the cluster that is watched. */
-export function logWatchBug(log: Pick<Log, "error">, kind: string): (error: unknown) => void {
-  return (err) => log.error({ kind, err }, "A watch has a bug");
-}
-
 /** The fields that name a component and its cluster. */
 export interface LastingLogFields {
   readonly component: string;

@@ -1,6 +1,6 @@
-import { isRecord, recordAt, textAt } from "../api/fields.ts";
+import { isRecord, recordAt, textAt, listAt } from "../api/fields.ts";
 import { foreignText } from "../api/foreign-text.ts";
-import { groupOf, type KubeObject } from "../api/kubernetes.ts";
+import { groupOf, type KubeObject, isControlled } from "../api/kubernetes.ts";
 import type { ResourceType } from "../api/resources.ts";
 
 /** Label of the CRDs of event sources. */
@@ -64,9 +64,8 @@ export function userWorkloadPart({
 }: KubeObject): KubeObject {
   const { name, uid, resourceVersion, namespace, generation, creationTimestamp } = metadata;
   const { labels, ownerReferences, deletionTimestamp } = metadata;
-  const { observedGeneration, conditions } = recordAt(fields, "status");
-  const all = Array.isArray(conditions) ? conditions.filter(isRecord) : [];
-  const ready = all.find(({ type }) => type === "Ready");
+  const { observedGeneration } = recordAt(fields, "status");
+  const ready = readyIn(fields);
   const time = lastWriteOf(metadata.managedFields);
   return {
     apiVersion,
@@ -90,13 +89,11 @@ export function userWorkloadPart({
 /** An object as a workload of a user; undefined for one that another object controls, and for one that is being deleted. */
 export function userWorkloadOf(object: KubeObject): UserWorkload | undefined {
   const { kind, metadata } = object;
-  const { namespace = "", name, labels = {}, ownerReferences = [], generation } = metadata;
-  const isControlled = ownerReferences.some(({ controller }) => controller === true);
-  if (isControlled || metadata.deletionTimestamp !== undefined) return undefined;
-  const status = recordAt(object, "status");
-  const { observedGeneration } = status;
+  const { namespace = "", name, labels = {}, generation } = metadata;
+  if (isControlled(object) || metadata.deletionTimestamp !== undefined) return undefined;
+  const { observedGeneration } = recordAt(object, "status");
   return {
-    ...readyFieldsOf(status["conditions"]),
+    ...readyFieldsOf(readyIn(object)),
     kind: foreignText(kind, longest.kind),
     namespace: foreignText(namespace, longest.kind),
     name: foreignText(name, longest.name),
@@ -117,9 +114,12 @@ function lastWriteOf(managedFields: KubeObject["metadata"]["managedFields"]): st
 
 type ReadyFields = Pick<UserWorkload, "ready" | "reason" | "message" | "since">;
 
-function readyFieldsOf(conditions: unknown): ReadyFields {
-  const all = Array.isArray(conditions) ? conditions.filter(isRecord) : [];
-  const { status, ...ready } = all.find(({ type }) => type === "Ready") ?? {};
+function readyIn(object: object): Readonly<Record<string, unknown>> | undefined {
+  const conditions = listAt(recordAt(object, "status"), "conditions");
+  return conditions.filter(isRecord).find(({ type }) => type === "Ready");
+}
+
+function readyFieldsOf({ status, ...ready }: ReturnType<typeof readyIn> = {}): ReadyFields {
   return {
     ready: status === "True" || status === "False" ? status : "Unknown",
     reason: foreignText(textAt(ready, "reason") ?? "", longest.reason),
@@ -135,7 +135,7 @@ function timeOf(text: string | undefined): number | undefined {
 
 /**
  * Whether a workload broke since a time, in ms since the epoch: it is older, and since then its condition Ready stopped being True, or its spec was changed and no controller has taken that
- * up. What was broken before is no matter of a rollout. Needs no stored state, so that every process comes to the same answer. Spec: verify.md 1.
+ * up. A workload that was broken before does not count. Needs no stored state, so that every process comes to the same answer. Spec: verify.md 1.
  */
 export function isNewlyBroken(
   { createdAt, ready, since, isObserved, changedAt }: UserWorkload,

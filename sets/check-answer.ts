@@ -6,7 +6,7 @@ export interface Verification {
   readonly cluster: string;
   /** Names the stamp that it is about. */
   readonly stamp: string;
-  /** When the cluster got the revision: what broke before is no matter of it. */
+  /** When the cluster got the revision. Earlier failures do not count. */
   readonly since: number;
   readonly spec: VerifySpec;
 }
@@ -14,7 +14,6 @@ export interface Verification {
 /** The last answer to a check, and since when it has been of its kind without a break. Ms since the epoch. */
 export interface CheckAnswer {
   readonly kind: "good" | "bad" | "unasked";
-  readonly at: number;
   readonly since: number;
   /** When it was last bad; absent: never. */
   readonly badAt?: number;

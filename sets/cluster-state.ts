@@ -336,7 +336,8 @@ function lateAt({ child, standing }: Watched, timing: Timing, deadlineMs: number
   return Math.min(known, Math.max(byStamp, inOnePiece));
 }
 
-function untilTime(until: number): Pick<ClusterState, "until"> {
+/** A time to look again, where there is one. */
+export function untilTime(until: number): Pick<ClusterState, "until"> {
   return Number.isFinite(until) ? { until } : {};
 }
 

@@ -1,7 +1,7 @@
 import type { Component } from "../api/component.ts";
 import { byText } from "../api/fields.ts";
 import { type FleetSet, holdLabel } from "../api/fleet-set.ts";
-import { targetId } from "../api/keys.ts";
+import { targetId, nameId } from "../api/keys.ts";
 import { clusterState, type Timing } from "./cluster-state.ts";
 import { componentCondition, timeOf } from "./component-condition.ts";
 import { DesiredSpecs } from "./desired-spec.ts";
@@ -39,7 +39,7 @@ export function stagesWith(
   const children = new Map(byAge.map((child) => [targetId(child), child]));
   const members = new Map<string, Member[]>();
   for (const cluster of selected) {
-    const key = `${cluster.namespace}/${cluster.name}`;
+    const key = nameId(cluster);
     const profile = facts.profiles.get(key);
     const stage = stageOf(spec.rollout?.stages ?? [], { cluster, profile });
     const member = { key, profile, child: children.get(key) };
@@ -60,20 +60,21 @@ function verifierOf(
   judgeFacts: JudgeFacts,
 ): (member: Member, stage: string) => Member {
   const { revision, now, ignoresOrder } = judgeFacts;
+  if (answers === undefined || ignoresOrder === true) return (member) => member;
   const { updateRevision, stages = [] } = set.status ?? {};
+  const known = updateRevision === revision.name ? stages : [];
   const isComplete = revision.completedNumber === revision.number;
+  const { deadlineMs } = deadlineTimes(set, now);
+  const shared = { answers, now, deadlineMs, isPaused: isPaused(set) };
   return (member, stage) => {
     const verify = verifyOf(set, stage);
-    if (verify === undefined || answers === undefined || ignoresOrder === true) return member;
-    const known = updateRevision === revision.name ? stages : [];
     const before = known.find(({ name }) => name === stage);
     // What a complete revision has passed is not asked again.
-    if (isComplete && before?.doneAt === undefined) return member;
-    const { deadlineMs } = deadlineTimes(set, now);
-    const context = { verify, before, answers, now, deadlineMs, isPaused: isPaused(set) };
+    if (verify === undefined || (isComplete && before?.doneAt === undefined)) return member;
+    const context = { ...shared, verify, before };
     const verification = verificationOf(member, context);
     if (verification === undefined) return member;
-    return { ...member, state: verifiedState(member, context), verification };
+    return { ...member, state: verifiedState(member, verification, context), verification };
   };
 }
 

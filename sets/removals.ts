@@ -7,7 +7,7 @@ import {
   type StageSpec,
   steering,
 } from "../api/fleet-set.ts";
-import { targetId } from "../api/keys.ts";
+import { targetId, nameId } from "../api/keys.ts";
 import { timeOf } from "./component-condition.ts";
 import { shortHashOf } from "./desired-spec.ts";
 import { noRemovals, type Removals, type SelectedCluster, type SetFacts } from "./facts.ts";
@@ -37,7 +37,7 @@ export function planRemovals(
   selected: readonly SelectedCluster[],
   now: number,
 ): RemovalPlan {
-  const keys = new Set(selected.map(({ namespace, name }) => `${namespace}/${name}`));
+  const keys = new Set(selected.map(nameId));
   const left = children.filter(
     (child) => !keys.has(targetId(child)) && !isKept(set, child, profiles),
   );

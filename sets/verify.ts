@@ -1,6 +1,6 @@
 import type { FleetSet, StageStatus, VerifySpec } from "../api/fleet-set.ts";
 import type { Answers, CheckAnswer, Verification } from "./check-answer.ts";
-import type { ClusterState } from "./cluster-state.ts";
+import { type ClusterState, untilTime } from "./cluster-state.ts";
 import { timeOf, updatedAtOf } from "./component-condition.ts";
 import type { Member } from "./facts.ts";
 import { durationOf } from "./limits.ts";
@@ -15,7 +15,7 @@ export const checkReasons = { workloads: "WorkloadsBroken", check: "CheckFailed"
 const usual = { withinMs: 180_000, intervalMs: 30_000 };
 /** Ms between two questions of one check at the least. */
 export const leastIntervalMs = 10_000;
-/** What a controller breaks, it breaks within this time of its start. */
+/** A new controller breaks workloads within this time after its start, if at all. */
 const settleMs = 30_000;
 /** After a check has failed the rollout, it has to be good for so long. */
 const mendedMs = 300_000;
@@ -62,7 +62,8 @@ export function checksOf({ workloads, checks = [] }: VerifySpec): readonly Check
 export function verifyOf({ spec }: FleetSet, stage: string): VerifySpec | undefined {
   const { stages = [], verify } = spec.rollout ?? {};
   const found = stages.find(({ name }) => name === stage)?.verify ?? verify;
-  return found === undefined || checksOf(found).length === 0 ? undefined : found;
+  const { workloads, checks = [] } = found ?? {};
+  return workloads === undefined && checks.length === 0 ? undefined : found;
 }
 
 /** What the state of a verified cluster follows from, besides its answers. */
@@ -79,7 +80,7 @@ export interface VerifyContext {
 type ReadyMember = Pick<Member, "key" | "child" | "state">;
 
 /**
- * What is to be asked about a cluster that is ready with the revision; undefined: nothing. A cluster of a passed stage is asked nothing more, but for one that joined after it.
+ * What is to be asked about a cluster that is ready with the revision; undefined: nothing. In a passed stage, only clusters that joined later are asked.
  */
 export function verificationOf(
   { key, child, state }: ReadyMember,
@@ -91,12 +92,13 @@ export function verificationOf(
   return { cluster: key, stamp: stampOf(child), since, spec: verify };
 }
 
-/** The state of a cluster that is ready with the revision, by what its checks say: Done, Verifying, or Failed. Pure. Spec: verify.md 2. */
-export function verifiedState(member: ReadyMember, context: VerifyContext): ClusterState {
-  const verification = verificationOf(member, context);
-  if (verification === undefined || member.child === undefined) return member.state;
+/** The state of a cluster about which something is asked, by what its checks say: Done, Verifying, or Failed. Pure. Spec: verify.md 2. */
+export function verifiedState(
+  member: Pick<ReadyMember, "key" | "state">,
+  { stamp, since, spec }: Verification,
+  context: VerifyContext,
+): ClusterState {
   const { before, now, answers } = context;
-  const { stamp, since, spec } = verification;
   const known = answers.get(member.key);
   const checks = known?.stamp === stamp ? known.checks : undefined;
   const again = {
@@ -149,7 +151,7 @@ function outcomeOf(check: Check, answer: CheckAnswer | undefined, asked: Asked):
     kind: kind === "open" && isAgain ? "passed" : kind,
     reason,
     message: `Check ${name}: ${message}`,
-    ...(until > now && Number.isFinite(until) && { until }),
+    ...(until > now && untilTime(until)),
   });
   // Until `until`, and without end in a halt, which only a good answer ends.
   const unlessOver = (message: string, until?: number): CheckOutcome =>
@@ -179,6 +181,5 @@ function deadlineOf({ forMs }: Check, { since, deadlineMs, isPaused, isAgain }: 
 }
 
 function untilOf(outcomes: readonly CheckOutcome[]): Pick<ClusterState, "until"> {
-  const times = outcomes.flatMap(({ until }) => until ?? []);
-  return times.length === 0 ? {} : { until: Math.min(...times) };
+  return untilTime(Math.min(...outcomes.map(({ until = Infinity }) => until)));
 }

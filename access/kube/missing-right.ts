@@ -57,3 +57,11 @@ export function missingRightIn(message: string): string | undefined {
   const right = deniedRightIn(message);
   return right === undefined ? undefined : `the right to ${rightText(right)}`;
 }
+
+/** The right in words that an answer of 403 says is missing; undefined for every other answer. */
+export function missingRightOf({
+  status,
+  message,
+}: Readonly<Record<"message", string> & Record<"status", number>>): string | undefined {
+  return status === 403 ? missingRightIn(message) : undefined;
+}

@@ -1,6 +1,8 @@
 import { randomBytes } from "node:crypto";
 
 import { FleetError } from "../../api/errors.ts";
+import { nameId } from "../../api/keys.ts";
+import type { NamespacedName } from "../../api/kubernetes.ts";
 import type { ConnectTimes, Times } from "../http/connector.ts";
 import { codeOf } from "../kube/api-error.ts";
 import type { Clock } from "../time/clock.ts";
@@ -45,7 +47,7 @@ export class AttemptSteps {
 
   constructor(access: ResolvedAccess, { clock, onStep }: StepDeps) {
     this.#clock = clock;
-    const spoke = `${access.profile.namespace}/${access.profile.name}`;
+    const spoke = nameId(access.profile);
     this.#report = (name, { startMs, endMs }, error) =>
       onStep?.({ name, spoke, attempt: this.#attempt ?? newAttempt(), startMs, endMs, ...error });
     this.#opening = access.endpoint.proxy === undefined ? "spoke.tcp" : "spoke.tunnel";
@@ -118,12 +120,8 @@ export class AttemptSteps {
 }
 
 /** The resolve step of a ClusterProfile without access. No attempt follows. */
-export function failedResolve(
-  { namespace, name }: { readonly namespace: string; readonly name: string },
-  times: Times,
-  error: unknown,
-): PathStep {
-  const spoke = `${namespace}/${name}`;
+export function failedResolve(ref: NamespacedName, times: Times, error: unknown): PathStep {
+  const spoke = nameId(ref);
   const code = failureCode(error);
   return { name: "spoke.resolve", spoke, attempt: newAttempt(), ...times, code };
 }

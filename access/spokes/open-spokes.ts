@@ -326,7 +326,7 @@ class SpokeFleet implements Spokes {
   #reportState(ref: ClusterProfileRef): void {
     const state = this.state(ref);
     if (state === undefined) return;
-    const spoke = `${ref.namespace}/${ref.name}`;
+    const spoke = nameId(ref);
     this.#options.path?.setSpokeState(spoke, state.kind);
     this.#logger.logState(spoke, state);
   }
@@ -336,13 +336,13 @@ class SpokeFleet implements Spokes {
   }
 }
 
-// Without the cause, which may hold text of a server or plugin.
 /** Whether a tenant may have written a ClusterProfile that counts: in a hub that several teams share, unless its namespaces are named. */
 function mayBeTenants(trust: SpokesOptions["trust"]): boolean {
   const { mode = "Any", trustedNamespaces } = trust ?? {};
   return isShared({ mode }) && trustedNamespaces === undefined;
 }
 
+// Without the cause, which may hold text of a server or plugin.
 function factsOf(error: unknown): object {
   return { error: error instanceof Error ? error.message : "unknown" };
 }

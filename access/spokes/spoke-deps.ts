@@ -1,4 +1,5 @@
 import type { ClusterProfileRef } from "../../api/component.ts";
+import { nameId } from "../../api/keys.ts";
 import type { AnswerBudget } from "../answer-limits.ts";
 import { addressGuard, type AddressGuard } from "../http/address-guard.ts";
 import type { Silence } from "../http/liveness.ts";
@@ -123,8 +124,8 @@ export function obtainFreshCredential(
 }
 
 /** The name of a spoke in metrics: `namespace/name` of its ClusterProfile. */
-export function spokeName({ profile: { namespace, name } }: ResolvedAccess): string {
-  return `${namespace}/${name}`;
+export function spokeName({ profile }: ResolvedAccess): string {
+  return nameId(profile);
 }
 
 /** The addresses to which connections of this access may go. */

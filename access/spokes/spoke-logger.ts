@@ -1,4 +1,5 @@
 import { foreignText } from "../../api/foreign-text.ts";
+import { nameId } from "../../api/keys.ts";
 import type { KubeObject } from "../../api/kubernetes.ts";
 import { ConnectionError } from "../kube/api-error.ts";
 import { LinePace, type Log } from "../log.ts";
@@ -34,8 +35,8 @@ export class SpokeLogger {
   }
 
   logAccess({ profile, provider, source, skipped, warnings }: ResolvedAccess): void {
-    const { uid, namespace, name } = profile;
-    const spoke = `${namespace}/${name}`;
+    const { uid } = profile;
+    const spoke = nameId(profile);
     if (source === "credentialProviders" && !this.#noticed.has(uid)) {
       this.#noticed.add(uid);
       this.#warn(spoke, { provider }, "The profile uses the deprecated list");

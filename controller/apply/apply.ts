@@ -35,7 +35,7 @@ export interface ApplyDeps {
   readonly onApplied?: (object: DesiredObject, answer: KubeObject) => void;
   readonly onRefused?: (object: DesiredObject, error: ApiError) => void;
   readonly onProgress?: (progress: Progress) => void;
-  /** Whether another component waits for the end of this apply. Objects without progress are then parked soon. Absent: none waits. */
+  /** Whether another change of the component waits for the end of this apply. Objects without progress are then parked soon. Absent: none waits. */
   readonly pendingChanges?: Pick<PendingChanges, "dropSettled" | "hasOthersThan">;
 }
 
@@ -48,7 +48,7 @@ export interface Applied {
 
 /**
  * Sends objects as one stream, up to 64 at a time: always the first object whose gates are open. An object that fails for now comes back after a
- * while and occupies no place until then. It is parked when nothing has been accepted for two minutes, or for a second while another component waits.
+ * while and occupies no place until then. It is parked when nothing has been accepted for two minutes, or for a second while another change waits.
  * A failed object blocks only the objects that wait for its answer, and only until it is given up. Throws when the connection fails, `ClusterBusy`
  * when the namespace goes away, and the reason of the signal. No request is left running then.
  */

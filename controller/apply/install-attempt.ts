@@ -66,7 +66,7 @@ export interface InstallDeps {
     question: OwnershipQuestion,
     signal: AbortSignal,
   ) => Promise<ReadonlyMap<string, string> | undefined>;
-  /** Gets the changes that the attempt takes in. Knows whether another component waits for the end of the attempt. Absent: none waits. */
+  /** Gets the changes that the attempt takes in. Knows whether another change waits for the end of the attempt. Absent: none waits. */
   readonly pendingChanges?: Pick<PendingChanges, "dropPlanned" | "dropSettled" | "hasOthersThan">;
   /** Called at once for each object that is done. */
   readonly onProgress?: (progress: Progress) => void;

@@ -8,7 +8,7 @@ import type { Inventory, InventoryEntry } from "../../installation/inventory.ts"
 import { obsoleteEntries } from "../../installation/plan.ts";
 import { servedKinds } from "./served-kinds.ts";
 
-/** Where the objects of a kind are found. `absent`: the cluster does not serve the kind. `unknown`: discovery did not list the kind. */
+/** Where the objects of a kind are found. `absent`: the cluster does not serve the kind. `unknown`: the API of the kind was not asked, or did not answer. */
 export type KindPlace = ResourceType | "absent" | "unknown";
 
 /** Kinds whose plural and scope only the cluster knows: desired custom kinds without their CRD, and kinds of obsolete objects in the inventory. */

@@ -87,7 +87,7 @@ export function askedMsOf({ status, retryAfterMs = 0 }: Facts): number {
   return status === 429 || status >= 500 ? Math.min(longestAskedMs, retryAfterMs) : 0;
 }
 
-/** The refusal as it appears in the status. Empty for a refusal that is tried again. */
+/** The time of `askedMsOf` as a field of a Trouble. Empty when the server does not ask. */
 export function askedIn(error: Facts): Pick<Trouble, "askedMs"> {
   const askedMs = askedMsOf(error);
   return askedMs > 0 ? { askedMs } : {};

@@ -99,6 +99,15 @@ export async function kindsOfGroup(
   return onceEach(await lookedUp(versionsOf(answer), lookUp, signal));
 }
 
+/** The kinds of several groups, as `kindsOfGroup` finds those of one. */
+export async function kindsOfGroups(
+  client: Pick<KubeClient, "request">,
+  groups: readonly string[],
+  signal: AbortSignal,
+): Promise<readonly ResourceType[]> {
+  return (await Promise.all(groups.map((group) => kindsOfGroup(client, group, signal)))).flat();
+}
+
 /** The first of each kind, whatever its version. */
 export function onceEach(kinds: readonly ResourceType[]): readonly ResourceType[] {
   return [...new Map(kinds.toReversed().map((kind) => [kindId(kind), kind])).values()].toReversed();

@@ -2,6 +2,7 @@ import { type Kept } from "../../access/kube/kept-objects.ts";
 import type { KubeClient } from "../../access/kube/kube-client.ts";
 import { ServedKind } from "../../access/kube/profile-versions.ts";
 import { KeepingReflector } from "../../access/kube/reflector.ts";
+import { logWatchBug } from "../../access/log.ts";
 import type { Clock } from "../../access/time/clock.ts";
 import {
   type ClusterProfile,
@@ -11,7 +12,7 @@ import {
 import { nameId } from "../../api/keys.ts";
 import { type KubeObject, withoutManagedFields } from "../../api/kubernetes.ts";
 import { knownResource, type ResourceType } from "../../api/resources.ts";
-import { type Log, logWatchBug } from "../log.ts";
+import type { Log } from "../log.ts";
 import { clusterApiVersions, sourceOfCluster } from "./cluster-api-source.ts";
 import { secretSelector, sourcesOfSecret } from "./secret-source.ts";
 import type { DiscoverySettings, Producer, Source } from "./source.ts";

@@ -1,7 +1,7 @@
 import { ApiError } from "../../access/kube/api-error.ts";
 import { backoffMs } from "../../access/time/backoff.ts";
 import { delay, pause } from "../../access/time/clock.ts";
-import { Follower } from "../../access/time/deadline.ts";
+import { Follower, isAborted } from "../../access/time/deadline.ts";
 import type { Component } from "../../api/component.ts";
 import type { KubeObject, ObjectKey } from "../../api/kubernetes.ts";
 import { knownResource } from "../../api/resources.ts";
@@ -170,12 +170,11 @@ export class ClusterGuard {
   }
 
   async #run(before: Before, signal: AbortSignal): Promise<void> {
-    const isOver = (): boolean => signal.aborted;
     let next = before;
-    for (let failures = 1; !isOver(); failures += 1) {
+    for (let failures = 1; !isAborted(signal); failures += 1) {
       // Without installations the policies stay in force, but they are not repaired.
       if (this.#installations.size === 0) this.#stop("The guard protects nothing any more");
-      if (isOver()) return;
+      if (isAborted(signal)) return;
       try {
         const now = next;
         if (next === "unread") next = "read";
@@ -185,7 +184,7 @@ export class ClusterGuard {
         let last: Recheck = "held";
         while (last !== "lost") last = await this.#recheckLater(establishment, last, signal);
       } catch (error) {
-        if (isOver()) return;
+        if (isAborted(signal)) return;
         const pauseMs = this.#reportFailure(error, failures);
         await delay(this.#options.clock, pauseMs, signal).catch(() => undefined);
       }

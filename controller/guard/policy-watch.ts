@@ -1,12 +1,13 @@
 import type { KubeClient } from "../../access/kube/kube-client.ts";
 import { Reflector } from "../../access/kube/reflector.ts";
+import { logWatchBug } from "../../access/log.ts";
 import type { Clock } from "../../access/time/clock.ts";
 import { canonicalJson, listAt, recordAt, textAt } from "../../api/fields.ts";
 import { foreignText } from "../../api/foreign-text.ts";
 import { objectId } from "../../api/keys.ts";
 import { keyOf, type KubeObject } from "../../api/kubernetes.ts";
 import { anchorAnnotations } from "../../installation/anchor.ts";
-import { type Log, logWatchBug } from "../log.ts";
+import type { Log } from "../log.ts";
 import { policyKinds } from "./policy-objects.ts";
 
 // More than our policies have. They are remembered.

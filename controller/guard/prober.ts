@@ -197,7 +197,7 @@ export interface RecheckWork {
   readonly onNamespace: (namespace: KubeObject) => void;
 }
 
-/** What a recheck shows. `unproven`: the cluster refuses all probes, but not by our policies. `unanswered`: it has no time for some of them, or cannot be reached, and the others prove nothing. */
+/** What a recheck shows. `unproven`: the cluster refuses all probes, but not by our policies. `unanswered`: some probes got no answer, and the other ones prove nothing. */
 type Recheck = "guarded" | "unguarded" | "unproven" | "unanswered";
 
 /**

@@ -1,10 +1,10 @@
 import { ApiError } from "../../access/kube/api-error.ts";
 import type { KubeClient } from "../../access/kube/kube-client.ts";
 import { Reflector } from "../../access/kube/reflector.ts";
+import { logWatchBug } from "../../access/log.ts";
 import { type Clock, delay } from "../../access/time/clock.ts";
 import { Follower } from "../../access/time/deadline.ts";
 import type { Part } from "../../api/shards.ts";
-import { logWatchBug } from "../log.ts";
 import { HeldLease, type HeldLeaseOptions, selectLease } from "./held-lease.ts";
 import { isReleased, LeaseHolder, type LeaseOptions, type LeaseTimes, pauseMsOf } from "./lease.ts";
 

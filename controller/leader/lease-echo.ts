@@ -1,8 +1,9 @@
 import { ApiError } from "../../access/kube/api-error.ts";
 import type { CollectionRef, KubeClient } from "../../access/kube/kube-client.ts";
 import { Reflector } from "../../access/kube/reflector.ts";
+import { logWatchBug } from "../../access/log.ts";
 import type { Clock } from "../../access/time/clock.ts";
-import { type Log, logWatchBug } from "../log.ts";
+import type { Log } from "../log.ts";
 
 /** A connection to the hub that the leader works over. */
 export interface WorkConnection {

@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 
 import type { KubeClient } from "../../access/kube/kube-client.ts";
 import { Reflector } from "../../access/kube/reflector.ts";
+import { logWatchBug } from "../../access/log.ts";
 import { delay } from "../../access/time/clock.ts";
 import { Deadline, Follower } from "../../access/time/deadline.ts";
 import {
@@ -11,7 +12,6 @@ import {
   type Part,
   partLease,
 } from "../../api/shards.ts";
-import { logWatchBug } from "../log.ts";
 import { HeldLease, type HeldLeaseOptions } from "./held-lease.ts";
 import type { Leadership, PartWork } from "./leader.ts";
 import { LeaseList, selectShared } from "./lease-list.ts";

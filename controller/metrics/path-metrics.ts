@@ -3,6 +3,7 @@ import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 import type { RequestCounters } from "../../access/http/request-counters.ts";
 import type { PathMetrics, SpokeGauge } from "../../access/spokes/path-metrics.ts";
 import type { Clock } from "../../access/time/clock.ts";
+import { namespacedName } from "../../api/keys.ts";
 import { addLiveGauge, addValidityGauge } from "./live-gauge.ts";
 
 const runSeconds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
@@ -58,7 +59,8 @@ function addSpokeGauges(
     registers,
     collect() {
       this.reset();
-      for (const [key, { state }] of path.spokes()) states.set({ ...labelsOf(key), state }, 1);
+      for (const [key, { state }] of path.spokes())
+        states.set({ ...namespacedName(key), state }, 1);
     },
   });
   const expiries = new Gauge({
@@ -70,15 +72,10 @@ function addSpokeGauges(
       this.reset();
       for (const [key, gauge] of path.spokes()) {
         const left = secondsLeft(gauge, clock.date().getTime());
-        if (left !== undefined) expiries.set(labelsOf(key), left);
+        if (left !== undefined) expiries.set({ ...namespacedName(key) }, left);
       }
     },
   });
-}
-
-function labelsOf(key: string): { readonly namespace: string; readonly name: string } {
-  const [namespace = "", name = ""] = key.split("/");
-  return { namespace, name };
 }
 
 function secondsLeft({ expiresAtMs }: SpokeGauge, nowMs: number): number | undefined {

@@ -1,5 +1,6 @@
 import type { ObjectRef } from "../../access/kube/kube-client.ts";
 import type { Listing } from "../../access/kube/reflector.ts";
+import { logWatchBug } from "../../access/log.ts";
 import { abortable } from "../../access/time/deadline.ts";
 import { kindId, objectId } from "../../api/keys.ts";
 import { keyOf, type KubeObject, type ObjectKey } from "../../api/kubernetes.ts";
@@ -14,7 +15,6 @@ import {
   type ObservedObject,
 } from "../../installation/observed-object.ts";
 import { afterWrite, turnOf } from "../../installation/readiness.ts";
-import { logWatchBug } from "../log.ts";
 import type { WatchedObject } from "../target/shared-watches.ts";
 import { KindWatch } from "./kind-watch.ts";
 import type { Observation, ObserveOptions } from "./observation.ts";

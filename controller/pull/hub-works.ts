@@ -1,6 +1,6 @@
 import { ApiError } from "../../access/kube/api-error.ts";
 import type { KubeClient, ObjectRef } from "../../access/kube/kube-client.ts";
-import { missingRightIn } from "../../access/kube/missing-right.ts";
+import { missingRightOf } from "../../access/kube/missing-right.ts";
 import {
   codeOfRefusal,
   denierIn,
@@ -222,7 +222,7 @@ function whyRefused(error: ApiError): { readonly code: Code; readonly why: strin
   if (obstacle !== undefined) {
     return { code: "WorkRefused", why: `the hub refuses it, because ${obstacle}` };
   }
-  const right = status === 403 ? missingRightIn(message) : undefined;
+  const right = missingRightOf(error);
   if (right !== undefined) {
     return { code: "WorkRightMissing", why: `the controller lacks ${right} on the hub` };
   }

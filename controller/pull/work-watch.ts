@@ -1,5 +1,6 @@
 import type { KubeClient } from "../../access/kube/kube-client.ts";
 import { KeepingReflector } from "../../access/kube/reflector.ts";
+import { logWatchBug } from "../../access/log.ts";
 import type { Clock } from "../../access/time/clock.ts";
 import { conditionOf } from "../../api/conditions.ts";
 import {
@@ -10,7 +11,7 @@ import {
 } from "../../api/delivery.ts";
 import type { KubeObject } from "../../api/kubernetes.ts";
 import { knownResource } from "../../api/resources.ts";
-import { type Log, logWatchBug } from "../log.ts";
+import type { Log } from "../log.ts";
 import { workLabel } from "./works.ts";
 
 interface WorkWatchOptions {

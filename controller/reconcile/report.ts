@@ -37,7 +37,7 @@ export async function conclude(
   return next;
 }
 
-/** Comes back after a time at the latest. A back-off stays a back-off. A sweep does not: this look is for the status, and not for what the cluster tells. */
+/** Comes back after a time at the latest. A back-off stays a back-off. A sweep becomes `after`: the next attempt only writes the status. */
 function soonerOf(next: Next, ms: number): Next {
   if (next.kind === "backoff") {
     return { ...next, mostMs: Math.min(ms, next.mostMs ?? Infinity) };

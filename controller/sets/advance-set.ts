@@ -24,7 +24,7 @@ export interface AdvanceDeps {
   readonly factsOf: (key: string) => Promise<SetFacts | undefined>;
   /** The set as the hub has it now; undefined: it is gone. */
   readonly setOf: (key: string) => FleetSet | undefined;
-  /** The writes of a decision that the hub refused; undefined when there are none. */
+  /** The writes of a decision that the hub refused; empty when there are none. */
   readonly onNotTaken: (set: FleetSet, notTaken: NotTaken) => void;
   /** The memory for the next decision. */
   readonly onSeen: (set: FleetSet, history: History) => void;

@@ -9,7 +9,7 @@ import {
   setFieldManager,
   setLabels,
 } from "../../api/fleet-set.ts";
-import { ownerSetId, setId } from "../../api/keys.ts";
+import { ownerSetId, setId, namespacedName } from "../../api/keys.ts";
 import type { JsonObject, ManagedFieldsEntry, Manifest } from "../../api/kubernetes.ts";
 import type { Content } from "../../render/content.ts";
 import { shortHashOf } from "../../sets/desired-spec.ts";
@@ -33,8 +33,7 @@ export function childNameOf(
 
 /** Name of the component that a stamp writes. An existing component keeps its name. */
 export function stampedNameOf(set: FleetSet, { child, cluster }: Stamp): string {
-  const [namespace = "", name = ""] = cluster.split("/");
-  return child?.metadata.name ?? childNameOf(set, { namespace, name });
+  return child?.metadata.name ?? childNameOf(set, namespacedName(cluster));
 }
 
 /**
@@ -58,7 +57,6 @@ export function childObject(
 ): Manifest {
   const { template, desired } = stamp;
   const { labels = {}, annotations = {} } = template.metadata ?? {};
-  const [namespace = "", name = ""] = stamp.cluster.split("/");
   const component = stampedNameOf(set, stamp);
   return {
     apiVersion: operatorApiVersion,
@@ -83,7 +81,7 @@ export function childObject(
     },
     spec: {
       ...desired.spec,
-      clusterProfileRef: { name, namespace },
+      clusterProfileRef: namespacedName(stamp.cluster),
     },
   };
 }

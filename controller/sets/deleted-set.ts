@@ -20,7 +20,7 @@ export function asDeleted(set: FleetSet, before: FleetSet | undefined): FleetSet
   return { ...set, metadata, spec: { ...set.spec, deletionPolicy: "Orphan" } };
 }
 
-/** The answer to a write with the spec that was seen: the stored one counts no more during a deletion. Before one both are the same, or the write had failed. */
+/** The answer to a write, with the spec that was seen: during a deletion that one counts, and not the stored one. Before a deletion both are the same, or the write had failed. */
 export function withSpecOf(answer: FleetSet, { metadata, spec }: FleetSet): FleetSet {
   const { generation = 0 } = metadata;
   return { ...answer, metadata: { ...answer.metadata, generation }, spec };

@@ -7,6 +7,7 @@ import type { ClusterProfile } from "../../api/cluster-profile.ts";
 import { managedClusterLabel, ocmManager } from "../../api/delivery.ts";
 import { isRecord, listAt, recordAt, textAt } from "../../api/fields.ts";
 import type { FleetSet } from "../../api/fleet-set.ts";
+import { nameId } from "../../api/keys.ts";
 import type { KubeObject } from "../../api/kubernetes.ts";
 import type { SelectedCluster, Selection } from "../../sets/facts.ts";
 import { selectsProfile } from "../../sets/select-clusters.ts";
@@ -122,7 +123,7 @@ function notFound(message: string): Selection {
 }
 
 function withoutTwins(clusters: readonly SelectedCluster[]): readonly SelectedCluster[] {
-  return [...new Map(clusters.map((one) => [`${one.namespace}/${one.name}`, one])).values()];
+  return [...new Map(clusters.map((one) => [nameId(one), one])).values()];
 }
 
 function asDecision({ decisions, ...rest }: KubeObject): PlacementDecision {

@@ -2,6 +2,7 @@ import { ApiError } from "../../access/kube/api-error.ts";
 import type { KubeClient } from "../../access/kube/kube-client.ts";
 import { ServedKind } from "../../access/kube/profile-versions.ts";
 import { Reflector, type ReflectorHandlers } from "../../access/kube/reflector.ts";
+import { logWatchBug } from "../../access/log.ts";
 import type { Clock } from "../../access/time/clock.ts";
 import {
   type ClusterProfile,
@@ -19,7 +20,7 @@ import {
 import { nameId, ownerSetId, setId } from "../../api/keys.ts";
 import { type KubeObject, withoutManagedFields } from "../../api/kubernetes.ts";
 import { knownResource } from "../../api/resources.ts";
-import { type Log, logWatchBug } from "../log.ts";
+import type { Log } from "../log.ts";
 import { asDeleted } from "./deleted-set.ts";
 import { type PlacementSource, placementKinds } from "./find-selection.ts";
 import { IndexedObjects } from "./indexed-objects.ts";

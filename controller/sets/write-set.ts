@@ -76,7 +76,7 @@ export class SetWriter {
     await this.#drop(set, namesOf(set, [steering.abort]), signal);
   }
 
-  /** Removes deeds from a set, once they are in the record of the revision. Only the deeds of `told`, and not later ones. */
+  /** Removes deeds from a set, once they are in the record of the revision. Only the deeds of `recorded`, and not later ones. */
   async dropDeeds(set: FleetSet, recorded: FleetSet, signal: AbortSignal): Promise<void> {
     const { annotations = {} } = set.metadata;
     const isRecorded = (name: string) =>

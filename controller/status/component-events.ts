@@ -1,5 +1,6 @@
 import type { Component, ComponentStatus } from "../../api/component.ts";
 import { conditionOf } from "../../api/conditions.ts";
+import { nameId } from "../../api/keys.ts";
 import { describe, nameFirst, type ObjectKey } from "../../api/kubernetes.ts";
 import type { Condition } from "../../api/kubernetes.ts";
 import {
@@ -348,7 +349,7 @@ export function takeSharedCredentialEvent(
 ): NewEvent | undefined {
   const ref = component.spec?.clusterProfileRef;
   if (ref === undefined) return undefined;
-  const sharers = tokens.sharers(`${ref.namespace}/${ref.name}`);
+  const sharers = tokens.sharers(nameId(ref));
   const before = installation.sharedWith;
   installation.sharedWith = sharers.join();
   if (sharers.length === 0 || installation.sharedWith === before) return undefined;

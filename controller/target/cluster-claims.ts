@@ -1,6 +1,7 @@
 import { ApiError } from "../../access/kube/api-error.ts";
 import type { CollectionRef, KubeClient } from "../../access/kube/kube-client.ts";
 import { Reflector } from "../../access/kube/reflector.ts";
+import { logWatchBug } from "../../access/log.ts";
 import type { Clock } from "../../access/time/clock.ts";
 import { abortable } from "../../access/time/deadline.ts";
 import type { ClusterProfileRef } from "../../api/component.ts";
@@ -10,7 +11,7 @@ import { nameId } from "../../api/keys.ts";
 import { describe, type KubeObject } from "../../api/kubernetes.ts";
 import { knownResource } from "../../api/resources.ts";
 import { claimLabel, claimName, claimPrefix, profileDigest } from "../../api/shards.ts";
-import { type Log, logWatchBug } from "../log.ts";
+import type { Log } from "../log.ts";
 import type { TargetConnection } from "./target-connection.ts";
 
 export interface ClusterClaimsOptions {

@@ -1,6 +1,7 @@
 import { unlessDenied } from "../../access/kube/api-error.ts";
 import type { KubeClient } from "../../access/kube/kube-client.ts";
 import type { Clock } from "../../access/time/clock.ts";
+import { recordAt, textAt } from "../../api/fields.ts";
 import { foreignText } from "../../api/foreign-text.ts";
 import { knownResource } from "../../api/resources.ts";
 import { SharedWatches } from "./shared-watches.ts";
@@ -74,9 +75,9 @@ async function readVersion(
 ): Promise<string | undefined> {
   // Without the right to read the version, a cluster that is too old fails at the first request that it does not support.
   const answer = await unlessDenied(client.request("GET", "/version", undefined, signal));
-  if (typeof answer !== "object" || answer === null || !("gitVersion" in answer)) return undefined;
+  const version = textAt(recordAt(answer), "gitVersion");
   // The text appears in messages, and a cluster can send any text.
-  return typeof answer.gitVersion === "string" ? foreignText(answer.gitVersion, 64) : undefined;
+  return version === undefined ? undefined : foreignText(version, 64);
 }
 
 interface TargetConnectionOptions {

@@ -6,11 +6,11 @@ import type { Component } from "../../api/component.ts";
 import { FleetError } from "../../api/errors.ts";
 import { recordAt } from "../../api/fields.ts";
 import { foreignText } from "../../api/foreign-text.ts";
-import { groupOf, type KubeObject } from "../../api/kubernetes.ts";
+import { groupOf, type KubeObject, isControlled } from "../../api/kubernetes.ts";
 import { knownResource, type ResourceType } from "../../api/resources.ts";
 import { componentUidLabel, definitionLabel } from "../../installation/anchor.ts";
 import { readAnchor } from "../apply/anchor/anchor.ts";
-import { kindsOfGroup } from "../apply/served-kinds.ts";
+import { kindsOfGroups } from "../apply/served-kinds.ts";
 import type { Target } from "../target/target.ts";
 import type { FinalizeRequest, Recollection } from "./finalize-scope.ts";
 
@@ -92,12 +92,10 @@ async function servedKindsOf(
   const groups = [...new Set(names.map((name) => name.slice(name.indexOf(".") + 1)))]
     // Objects of internal groups are made by Knative only.
     .filter((group) => !group.includes("internal."));
-  const served = await Promise.all(
-    groups.map((group) => kindsOfGroup(target.client, group, signal)),
+  const served = await kindsOfGroups(target.client, groups, signal);
+  return served.filter(({ plural, apiVersion }) =>
+    definitions.has(`${plural}.${apiVersion.split("/")[0]}`),
   );
-  return served
-    .flat()
-    .filter(({ plural, apiVersion }) => definitions.has(`${plural}.${apiVersion.split("/")[0]}`));
 }
 
 interface Users {
@@ -114,10 +112,6 @@ async function findUsers(
   const labelSelector = `!${componentUidLabel}`;
   const objects = await listMetadata({ resource, labelSelector }, { clock, target }, signal);
   return { kind: resource.kind, objects: objects.filter((object) => !isControlled(object)) };
-}
-
-function isControlled({ metadata: { ownerReferences = [] } }: KubeObject): boolean {
-  return ownerReferences.some(({ controller }) => controller === true);
 }
 
 /** Lists objects, without those of a kind that is not served. Throws FleetError `ClusterBusy` when the cluster cannot list them for now, and `ApplyFailed` without the right. */

@@ -1,6 +1,6 @@
 import { ApiError } from "../../access/kube/api-error.ts";
 import type { KubeClient } from "../../access/kube/kube-client.ts";
-import { missingRightIn } from "../../access/kube/missing-right.ts";
+import { missingRightOf } from "../../access/kube/missing-right.ts";
 import { listAt, recordAt, textAt } from "../../api/fields.ts";
 import type { VerifySpec } from "../../api/fleet-set.ts";
 import { foreignText } from "../../api/foreign-text.ts";
@@ -55,7 +55,7 @@ async function queried(
     return { kind: "unasked", message: foreignText(error, longestError) };
   } catch (error) {
     if (!(error instanceof ApiError) || error.status === 401) throw error;
-    const right = error.status === 403 ? missingRightIn(error.message) : undefined;
+    const right = missingRightOf(error);
     if (right !== undefined) return { kind: "unasked", message: `The controller lacks ${right}` };
     return {
       kind: "unasked",

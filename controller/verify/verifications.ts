@@ -4,6 +4,8 @@ import { type Clock, delay } from "../../access/time/clock.ts";
 import { Deadline } from "../../access/time/deadline.ts";
 import { Semaphore } from "../../access/time/semaphore.ts";
 import type { ClusterProfileRef } from "../../api/component.ts";
+import { isSameJson } from "../../api/fields.ts";
+import { namespacedName } from "../../api/keys.ts";
 import type { Answers, CheckAnswer, Reply, Verification } from "../../sets/check-answer.ts";
 import { type Check, checksOf } from "../../sets/verify.ts";
 import type { Log } from "../log.ts";
@@ -22,8 +24,7 @@ export interface VerificationsOptions {
 }
 
 /** What a set asks about one cluster, while it is asked. */
-interface Asking {
-  readonly verification: Verification;
+interface Asking extends Verification {
   readonly checks: Map<string, CheckAnswer>;
   readonly stop: AbortController;
 }
@@ -47,13 +48,7 @@ export class Verifications implements Disposable {
 
   /** The answers that a set has. */
   answersOf(set: string): Answers {
-    const asked = [...(this.#bySet.get(set) ?? [])];
-    return new Map(
-      asked.map(([cluster, { verification, checks }]) => [
-        cluster,
-        { stamp: verification.stamp, checks },
-      ]),
-    );
+    return this.#bySet.get(set) ?? new Map();
   }
 
   /** Asks exactly this about the clusters of a set from now on. What is asked already goes on. */
@@ -62,13 +57,13 @@ export class Verifications implements Disposable {
     const now = new Map<string, Asking>();
     for (const verification of verifications) {
       const known = before.get(verification.cluster);
-      const isSame = known !== undefined && isSameQuestion(known.verification, verification);
+      const isSame = known !== undefined && isSameQuestion(known, verification);
       now.set(verification.cluster, isSame ? known : this.#begin(set, verification));
     }
     for (const [cluster, asking] of before) {
       if (now.get(cluster) === asking) continue;
       asking.stop.abort(new DOMException("The cluster is not asked any more", "AbortError"));
-      if (!now.has(cluster)) this.#options.onUnused(refOf(cluster));
+      if (!now.has(cluster)) this.#options.onUnused(namespacedName(cluster));
     }
     if (now.size === 0) this.#bySet.delete(set);
     else this.#bySet.set(set, now);
@@ -79,7 +74,7 @@ export class Verifications implements Disposable {
   }
 
   #begin(set: string, verification: Verification): Asking {
-    const asking = { verification, checks: new Map(), stop: new AbortController() };
+    const asking = { ...verification, checks: new Map(), stop: new AbortController() };
     for (const check of checksOf(verification.spec)) void this.#keepAsking(set, asking, check);
     return asking;
   }
@@ -90,7 +85,7 @@ export class Verifications implements Disposable {
     const { signal } = asking.stop;
     try {
       while (!signal.aborted) {
-        const reply = await this.#ask(asking.verification, check, signal);
+        const reply = await this.#ask(asking, check, signal);
         if (this.#note(asking, check, reply)) this.#options.onAnswer(set);
         await delay(clock, check.intervalMs * (0.9 + 0.2 * random()), signal);
       }
@@ -105,7 +100,7 @@ export class Verifications implements Disposable {
     using _place = await this.#places.enter(signal);
     using limit = new Deadline(clock, limitMs, signal);
     const clientOf = async (): Promise<KubeClient> =>
-      (await spokes.acquire(refOf(verification.cluster), limit.signal)).client;
+      (await spokes.acquire(namespacedName(verification.cluster), limit.signal)).client;
     try {
       return await ask(check, verification, clientOf, limit.signal);
     } catch (error) {
@@ -117,21 +112,16 @@ export class Verifications implements Disposable {
 
   /** Keeps an answer. Returns whether it says something else than the last one. */
   #note({ checks }: Asking, { name }: Check, { kind, message }: Reply): boolean {
-    const at = this.#options.clock.date().getTime();
+    const now = this.#options.clock.date().getTime();
     const before = checks.get(name);
     const isSame = before?.kind === kind;
-    const badAt = kind === "bad" ? at : before?.badAt;
-    const since = isSame ? before.since : at;
-    checks.set(name, { kind, message, at, since, ...(badAt !== undefined && { badAt }) });
+    const badAt = kind === "bad" ? now : before?.badAt;
+    const since = isSame ? before.since : now;
+    checks.set(name, { kind, message, since, ...(badAt !== undefined && { badAt }) });
     return !isSame || before.message !== message;
   }
 }
 
 function isSameQuestion(one: Verification, other: Verification): boolean {
-  return one.stamp === other.stamp && JSON.stringify(one.spec) === JSON.stringify(other.spec);
-}
-
-function refOf(cluster: string): ClusterProfileRef {
-  const [namespace = "", name = ""] = cluster.split("/");
-  return { namespace, name };
+  return one.stamp === other.stamp && isSameJson(one.spec, other.spec);
 }

@@ -184,7 +184,7 @@ export class SetWorld {
         if (reply === undefined) continue;
         const since = last?.kind === reply.kind ? last.since : this.now;
         const badAt = reply.kind === "bad" ? this.now : last?.badAt;
-        checks.set(name, { ...reply, since, at: this.now, ...(badAt !== undefined && { badAt }) });
+        checks.set(name, { ...reply, since, ...(badAt !== undefined && { badAt }) });
       }
       this.#answers.set(cluster, { stamp, checks });
     }

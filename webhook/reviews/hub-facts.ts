@@ -1,6 +1,7 @@
 import type { KubeClient } from "../../access/kube/kube-client.ts";
 import { getProfile, ServedKind } from "../../access/kube/profile-versions.ts";
 import { Reflector } from "../../access/kube/reflector.ts";
+import { logWatchBug } from "../../access/log.ts";
 import type { Log } from "../../access/log.ts";
 import type { ProviderFile } from "../../access/providers/provider-config.ts";
 import type { Clock } from "../../access/time/clock.ts";
@@ -165,7 +166,7 @@ function reflectorOf(
       onDelete: () => undefined,
       onError: (error) =>
         log.debug({ err: error, kind: ref.resource.kind }, "A watch of the hub failed"),
-      onBug: (err) => log.error({ err, kind: ref.resource.kind }, "A watch has a bug"),
+      onBug: logWatchBug(log, ref.resource.kind),
     },
     signal,
   );

@@ -73,7 +73,7 @@ export async function readAnchor(
   return checkedAnchor(object, owner);
 }
 
-/** Checks an anchor that was read a moment ago as `readAnchor` does. Reads the anchor when `seen` is undefined. */
+/** Checks an anchor that was read a moment ago as `readAnchor` does. Reads the anchor when `seen` is `unknown`. */
 export async function anchorSeen(
   seen: SeenAnchor,
   { component, target }: AnchorOwnership,

@@ -26,14 +26,13 @@ export function rightsToLoosen(change: SetChange): readonly NeededRight[] {
     ...old.flatMap(([stage], index) => loosenedStage(stage, stages[index]?.[0] ?? {}, index)),
     ...old.flatMap(([stage], index) => {
       const own = stages[index]?.[0] ?? {};
-      // That of the rollout is told by its own path.
-      const isOwn = stage["verify"] !== undefined || own["verify"] !== undefined;
-      const path = isOwn ? below(stagesPath, index, "verify") : below(rolloutPath, "verify");
-      const isChanged = isLessAsked(
+      // `loosenedRollout` compares what the rollout asks.
+      if (stage["verify"] === undefined && own["verify"] === undefined) return [];
+      const isLess = isLessAsked(
         stage["verify"] ?? was["verify"],
         own["verify"] ?? rollout["verify"],
       );
-      return isChanged ? [path] : [];
+      return isLess ? [below(stagesPath, index, "verify")] : [];
     }),
   ];
   return [...new Set(loosened)].map((path) => rightToApprove(change, path));

@@ -7,7 +7,7 @@ import type { SetCheck } from "./set-rule.ts";
 
 const at = below("spec", "rollout");
 
-/** Refuses checks of a rollout that can never be answered well, or be told from others. */
+/** Refuses checks of a rollout that can never be good, and a name that is taken. */
 export const verify: SetCheck = ({ spec }) => {
   const { verify: ofAll, stages = [] } = spec.rollout ?? {};
   return [
