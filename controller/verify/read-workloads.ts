@@ -1,6 +1,7 @@
 import { ApiError } from "../../access/kube/api-error.ts";
 import type { KubeClient } from "../../access/kube/kube-client.ts";
-import { missingRightIn } from "../../access/kube/missing-right.ts";
+import { missingRightOf } from "../../access/kube/missing-right.ts";
+import { type KubeObject } from "../../api/kubernetes.ts";
 import type { ResourceType } from "../../api/resources.ts";
 import { knownResource } from "../../api/resources.ts";
 import {
@@ -11,7 +12,7 @@ import {
   userWorkloadOf,
   userWorkloadPart,
 } from "../../installation/user-workloads.ts";
-import { kindsOfGroup } from "../apply/served-kinds.ts";
+import { kindsOfGroups } from "../apply/served-kinds.ts";
 
 /** The workloads of a cluster, and what could not be read of them. */
 export interface WorkloadReading {
@@ -25,6 +26,8 @@ type Client = Pick<KubeClient, "list" | "request">;
 const definitions = knownResource("apiextensions.k8s.io/v1", "CustomResourceDefinition");
 // Far above what the users of a cluster have. Security: T-54.
 const mostOfKind = 50_000;
+// Of all kinds together: 16 thousand workloads with 1,000 characters each.
+const mostCharacters = 16 * 1_024 * 1_024;
 // Groups of sources that are not Knative's own.
 const mostGroups = 20;
 
@@ -38,7 +41,8 @@ export async function readUserWorkloads(
 ): Promise<WorkloadReading> {
   const sources = await sourceNames(client, signal);
   const kinds = await servedUserKinds(sources.names, client, signal);
-  const readings = await Promise.all(kinds.map((kind) => readKind(kind, client, signal)));
+  const keep = bounded(mostCharacters);
+  const readings = await Promise.all(kinds.map((kind) => readKind(kind, { client, keep }, signal)));
   return {
     workloads: readings.flatMap(({ workloads }) => workloads),
     unread: [...sources.unread, ...readings.flatMap(({ unread }) => unread)].toSorted(),
@@ -66,25 +70,39 @@ async function servedUserKinds(
 ): Promise<readonly ResourceType[]> {
   const others = [...sources].map((name) => name.slice(name.indexOf(".") + 1));
   const groups = [...new Set([...userGroups, ...others.toSorted()])];
-  const served = await Promise.all(
-    groups
-      .slice(0, userGroups.length + mostGroups)
-      .map((group) => kindsOfGroup(client, group, signal)),
-  );
-  return served.flat().filter((kind) => isUserKind(kind, sources));
+  const most = userGroups.length + mostGroups;
+  const served = await kindsOfGroups(client, groups.slice(0, most), signal);
+  return served.filter((kind) => isUserKind(kind, sources));
+}
+
+/** Keeps the parts of objects that are read, up to a number of characters in all. A cluster can make each object as large as it likes, and the lists of all kinds stay in memory together. */
+function bounded(most: number): (object: KubeObject) => KubeObject {
+  let left = most;
+  return (object) => {
+    const part = userWorkloadPart(object);
+    left -= JSON.stringify(part).length;
+    if (left < 0) throw new TooMany(`The workloads have more than ${most} characters`);
+    return part;
+  };
+}
+
+interface Reading {
+  readonly client: Client;
+  readonly keep: (object: KubeObject) => KubeObject;
 }
 
 async function readKind(
   resource: ResourceType,
-  client: Client,
+  { client, keep }: Reading,
   signal: AbortSignal,
 ): Promise<WorkloadReading> {
   const onCount = (objects: number): void => {
-    if (objects > mostOfKind) throw new TooMany(resource);
+    if (objects > mostOfKind) {
+      throw new TooMany(`There are more than ${mostOfKind} ${resource.plural}`);
+    }
   };
   try {
-    const options = { keep: userWorkloadPart, onCount };
-    const { items } = await client.list({ resource }, options, signal);
+    const { items } = await client.list({ resource }, { keep, onCount }, signal);
     return { workloads: items.flatMap((item) => userWorkloadOf(item) ?? []), unread: [] };
   } catch (error) {
     return { workloads: [], unread: [unreadSentence(resource, error)] };
@@ -93,17 +111,13 @@ async function readKind(
 
 class TooMany extends Error {
   override readonly name = "TooMany";
-
-  constructor({ plural }: ResourceType) {
-    super(`There are more than ${mostOfKind} ${plural}`);
-  }
 }
 
 /** Why a kind could not be listed. Throws what is no answer about the kind. */
 function unreadSentence({ plural }: ResourceType, error: unknown): string {
   if (error instanceof TooMany) return error.message;
   if (!(error instanceof ApiError) || error.status === 401) throw error;
-  const right = error.status === 403 ? missingRightIn(error.message) : undefined;
+  const right = missingRightOf(error);
   if (right !== undefined) return `${right.replace("the", "The")} is missing`;
   return `Listing ${plural} was answered ${error.status}`;
 }

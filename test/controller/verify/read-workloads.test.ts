@@ -133,3 +133,30 @@ test("a cluster without Knative has no workloads", async () => {
   const none = { ...client, request: async () => Promise.reject(refusal(404)) };
   expect(await readUserWorkloads(none, signal)).toEqual({ workloads: [], unread: [] });
 });
+
+test("workloads that are larger than any are not kept, of all kinds together", async () => {
+  const message = "x".repeat(30_000);
+  const conditions = [{ type: "Ready", status: "False", message }];
+  const large = (kind: string) =>
+    Array.from({ length: 400 }, (_, at) => ({
+      ...objectOf(kind, `${kind.toLowerCase()}-${at}`),
+      status: { conditions },
+    }));
+  const { client } = cluster({
+    objects: { services: large("Service"), triggers: large("Trigger") },
+  });
+  const kept: KubeObject[] = [];
+  const list: typeof client.list = (ref, { keep, ...options }, either) => {
+    const counted = (object: KubeObject): KubeObject => {
+      const part = keep?.(object) ?? object;
+      kept.push(part);
+      return part;
+    };
+    return client.list(ref, keep === undefined ? options : { ...options, keep: counted }, either);
+  };
+  const { unread } = await readUserWorkloads({ ...client, list }, signal);
+  expect(unread).toEqual(["The workloads have more than 16777216 characters"]);
+  // One of the lists is whole, and of the other one the part for which there is room.
+  expect(kept.length).toBeGreaterThan(400);
+  expect(JSON.stringify(kept).length).toBeLessThan(17_000_000);
+});
