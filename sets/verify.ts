@@ -9,9 +9,6 @@ import { stampOf } from "./standing.ts";
 /** Name of the check of the users' workloads. Another check cannot have it, because the webhook refuses that. */
 export const workloadsCheck = "workloads";
 
-/** Reasons of a cluster that failed by a check. */
-export const checkReasons = { workloads: "WorkloadsBroken", check: "CheckFailed" } as const;
-
 const usual = { withinMs: 180_000, intervalMs: 30_000 };
 /** Ms between two questions of one check at the least. */
 export const leastIntervalMs = 10_000;
@@ -28,7 +25,8 @@ export interface Check {
   /** How long the answer may be bad. */
   readonly withinMs: number;
   readonly intervalMs: number;
-  readonly reason: (typeof checkReasons)[keyof typeof checkReasons];
+  /** Of a cluster that fails by this check. */
+  readonly reason: "WorkloadsBroken" | "CheckFailed";
   readonly ask: NonNullable<VerifySpec["checks"]>[number] | NonNullable<VerifySpec["workloads"]>;
 }
 
@@ -43,7 +41,7 @@ export function checksOf({ workloads, checks = [] }: VerifySpec): readonly Check
             forMs: 0,
             withinMs: durationOf(workloads.within, usual.withinMs),
             intervalMs: usual.intervalMs,
-            reason: checkReasons.workloads,
+            reason: "WorkloadsBroken",
             ask: workloads,
           },
         ];
@@ -52,7 +50,7 @@ export function checksOf({ workloads, checks = [] }: VerifySpec): readonly Check
     forMs: durationOf(ask.for, 0),
     withinMs: 0,
     intervalMs: Math.max(leastIntervalMs, durationOf(ask.interval, usual.intervalMs)),
-    reason: checkReasons.check,
+    reason: "CheckFailed",
     ask,
   }));
   return [...own, ...others];

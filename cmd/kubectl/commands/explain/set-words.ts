@@ -116,6 +116,14 @@ export const setClusterStates: SetWords<ClusterStateName> = {
 
 /** Reasons of sets and of their clusters that are no phase and no state. */
 export const setReasons: SetWords = {
+  WorkloadsBroken: [
+    "Workloads of the users of the cluster broke since it got the revision, more than `rollout.verify` allows. The message names some of them.",
+    "kubectl knfleet workloads --broken --since 1h.",
+  ],
+  CheckFailed: [
+    "A check of `rollout.verify` was not answered well, or could not be asked in time. The message names the check and the answer.",
+    "Mend what the check tells of, or undo: kubectl knfleet rollout undo.",
+  ],
   Deleting: [
     "The set, or the component of a cluster, is being deleted. Components of a set go as `deletionPolicy` says.",
     wait,
