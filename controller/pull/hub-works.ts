@@ -26,7 +26,7 @@ import type { ReconcileDeps } from "../reconcile/reconcile-deps.ts";
 import { fieldManagerOf } from "../reconcile/resolve.ts";
 import { asWork, isWork, workRef } from "./find-works.ts";
 import { isApplied } from "./judge.ts";
-import { componentWork, workLabel } from "./works.ts";
+import { componentWork, workHashAnnotation, workLabel } from "./works.ts";
 
 type HubDeps = Pick<ReconcileDeps, "hub" | "hubId">;
 
@@ -78,7 +78,10 @@ interface Mark {
   readonly value: string | undefined;
 }
 
-/** Marks the copy of the component in its stored work, and changes nothing else of it. Returns the work as it was when the copy has the mark already. */
+/**
+ * Marks the copy of the component in its stored work, and changes nothing else that the spoke gets. The work loses its hash, so that `ensureWork` writes it as a whole if it is wanted again.
+ * Returns the work as it was when the copy has the mark already.
+ */
 export async function markCopy(
   work: ManifestWork,
   { hub, ...mark }: Mark & { readonly hub: Pick<KubeClient, "patch"> },
@@ -89,7 +92,8 @@ export async function markCopy(
   if (manifests.every((manifest, at) => manifest === stored[at])) return work;
   const { namespace, name, uid } = work.metadata;
   const ref = workRef(namespace, name);
-  const patch = { metadata: { uid }, spec: { workload: { manifests } } };
+  const metadata = { uid, annotations: { [workHashAnnotation]: null } };
+  const patch = { metadata, spec: { workload: { manifests } } };
   return asWork(await orRefusal(ref, () => hub.patch(ref, patch, {}, signal))) ?? work;
 }
 

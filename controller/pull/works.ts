@@ -19,7 +19,7 @@ import { agentManifests, agentNamespace, agentNamespaceLabels } from "./agent.ts
 export const workLabel = { key: "app.kubernetes.io/managed-by", value: "knfleet" } as const;
 
 /** Annotation of a work: hash of what was written. A field that the hub takes away changes it, while the work would still hold every field that is left. */
-const workHashAnnotation = "knfleet.dev/work-hash";
+export const workHashAnnotation = "knfleet.dev/work-hash";
 
 /** A field that the agent of Open Cluster Management reports back, and its JSONPath. */
 type Feedback = readonly (readonly [name: string, path: string])[];

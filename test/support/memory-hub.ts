@@ -3,6 +3,7 @@ import type { KubeClient, WatchEvent } from "../../access/kube/kube-client.ts";
 import { type Clock, delay } from "../../access/time/clock.ts";
 import { abortable } from "../../access/time/deadline.ts";
 import type { KubeObject, Manifest } from "../../api/kubernetes.ts";
+import { mergePatch } from "../../sets/desired-spec.ts";
 
 // oxlint-disable max-params -- the methods of the contract take options and, last, the signal
 type Client = Pick<
@@ -103,13 +104,13 @@ export class MemoryHub implements Client {
     await this.#request(signal, patch);
     const known = this.find(ref.resource.kind, ref.name);
     if (known === undefined) throw apiError(404, "NotFound");
-    const { metadata, ...fields }: { metadata?: object } = { ...Object(patch) };
+    const { metadata }: { metadata?: object } = { ...Object(patch) };
     const expected = resourceVersionOf(metadata);
     const isOther = uidOf(metadata, known) !== known.metadata.uid;
     if (isOther || (expected !== undefined && expected !== known.metadata.resourceVersion)) {
       throw apiError(409, "Conflict");
     }
-    return this.#store({ ...known, ...fields, metadata: { ...known.metadata, ...metadata } });
+    return this.#store(Object(mergePatch(known, patch)));
   };
 
   remove: Client["remove"] = async (ref, { resourceVersion }, signal) => {

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 
 import { componentWorkName, managedClusterOf } from "../../../api/delivery.ts";
+import { listAt, recordAt } from "../../../api/fields.ts";
 import { openReleases } from "../../../cmd/open-releases.ts";
 import { sampleDirOf } from "../../../cmd/release-files.ts";
 import { Installation } from "../../../controller/reconcile/installation.ts";
@@ -8,7 +9,7 @@ import { serving } from "../../support/component.ts";
 import { bareInstaller } from "../apply/bare-spoke.ts";
 import { anchorWith } from "../apply/stored-anchor.ts";
 import { observeScripted, ScriptedWatches } from "../observe/scripted-watches.ts";
-import { hubThatPulls, pulled, record } from "./pull-hub.ts";
+import { hubThatPulls, pulled, record, runAgent } from "./pull-hub.ts";
 
 const workName = componentWorkName(serving());
 const finalizers = ["knativeservings.operator.knative.dev"];
@@ -27,6 +28,25 @@ test("the spoke is told to let go, and its works stay while nothing was taken ov
   const { requests, stored } = await handedBack({});
   expect(requests).toEqual([`patch ${workName}`]);
   expect(stored && managedClusterOf(stored)).toBe("spoke-1");
+});
+
+function pulledAs(delivery: "Pull" | "Push") {
+  return pulled({ annotations: { ...record, "knfleet.dev/delivery": delivery }, finalizers });
+}
+
+test("the spoke goes on when the component is pulled again before the hub has taken over", async () => {
+  const { memory, attempt } = hubThatPulls({ refusal: "SpokeUnreachable" });
+  const told = () => {
+    const workload = recordAt(memory.find("ManifestWork", workName), "spec", "workload");
+    const [, copy] = listAt(workload, "manifests");
+    return recordAt(copy, "metadata", "annotations")["knfleet.dev/delivery"];
+  };
+  runAgent(memory);
+  await attempt(pulledAs("Pull"));
+  await attempt(pulledAs("Push"));
+  expect(told()).toBe("Push");
+  await attempt(pulledAs("Pull"));
+  expect(told()).toBeUndefined();
 });
 
 test.each([
@@ -63,7 +83,6 @@ async function takenOver({
   const installed = { ...component, status: { conditions } };
   for (let more = 1; more < attempts; more += 1) await attempt(installed, [], installation);
   const stored = await attempt(installed, [], installation);
-  // This hub keeps what a patch sets to null.
   return { requests, cluster: (stored && managedClusterOf(stored)) ?? "none", told };
 }
 

@@ -52,6 +52,24 @@ function bindAll(memory: MemoryHub, cluster: string): void {
   memory.edit("ManagedClusterSetBinding", "all", binding);
 }
 
+/** What the agent of Open Cluster Management tells of a work. */
+export function tell(memory: MemoryHub, workName: string, values: readonly object[]): void {
+  const work = memory.find("ManifestWork", workName);
+  memory.edit("ManifestWork", workName, {
+    ...work,
+    status: {
+      conditions: [{ type: "Applied", status: "True" }],
+      resourceStatus: { manifests: [{ statusFeedback: { values } }] },
+    },
+  });
+}
+
+/** The work of the agent is there, and its controller runs. */
+export function runAgent(memory: MemoryHub): void {
+  memory.edit("ManifestWork", "knfleet-agent", { metadata: { namespace: "spoke-1" } });
+  tell(memory, "knfleet-agent", [{ name: "available", fieldValue: { integer: 1 } }]);
+}
+
 /** A hub with the ManagedCluster `spoke-1`, and attempts for its components. */
 export function hubThatPulls({
   label = "spoke-1",
