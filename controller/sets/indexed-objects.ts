@@ -30,6 +30,13 @@ export class IndexedObjects<Item extends KubeObject> {
     this.#regroup(key, [...(this.#groups.get(key) ?? []), ...this.#groupsOf(item)]);
   }
 
+  /** Forgets a write whose object the hub does not have any more. What the watch shows counts until it shows the deletion. */
+  forgetWrite(key: string): void {
+    this.#written.delete(key);
+    const seen = this.#seen.get(key);
+    this.#regroup(key, seen === undefined ? [] : this.#groupsOf(seen));
+  }
+
   /** Forgets an object that was deleted. */
   delete(key: string): void {
     this.#seen.delete(key);

@@ -1,3 +1,4 @@
+import { ApiError } from "../../access/kube/api-error.ts";
 import type { KubeClient } from "../../access/kube/kube-client.ts";
 import type { Clock } from "../../access/time/clock.ts";
 import type { Component } from "../../api/component.ts";
@@ -17,18 +18,21 @@ import {
   stampedNameOf,
 } from "./child-object.ts";
 import { componentKindOf } from "./hub-view.ts";
-import type { RecentWrites } from "./recent-writes.ts";
+import type { IndexedObjects } from "./indexed-objects.ts";
 import { ChangedMeanwhileError, type Sending } from "./send-writes.ts";
 
 export interface ChildWriterOptions {
   readonly client: Pick<KubeClient, "get" | "apply" | "patch" | "remove">;
   readonly clock: Clock;
-  readonly recent: Pick<RecentWrites<Component>, "add">;
+  readonly recent: Pick<IndexedObjects<Component>, "add" | "forgetWrite">;
   /** The content of a component that is about to be written. */
   readonly contentOf: (component: Pick<Component, "kind" | "spec">) => Promise<Content>;
 }
 
-/** Writes the components of sets. Every method throws as the client does, and remembers the answer of the hub. */
+/**
+ * Writes the components of sets. Every method throws as the client does, and remembers the answer of the hub. A component that the hub does not have any more is forgotten: the watch may
+ * never have shown it, and every decision would write to it again.
+ */
 export class ChildWriter {
   readonly #options: ChildWriterOptions;
 
@@ -87,33 +91,55 @@ export class ChildWriter {
     const { client } = this.#options;
     const live = await client.get(componentRef(child), {}, signal);
     if (live?.metadata.uid !== child.metadata.uid) {
+      this.#forget(child);
       // The present component, or its absence, was not judged.
       throw new ChangedMeanwhileError(`${componentId(child)} is another one now`);
     }
     const { managedFields = [], resourceVersion } = live.metadata;
     const metadata = { resourceVersion, managedFields: adoptedFields(managedFields) };
-    await client.patch(componentRef(child), { metadata }, {}, signal);
+    await this.#patch(child, metadata, {}, signal);
   }
 
   async #release(child: Component, signal: AbortSignal): Promise<void> {
-    const { client } = this.#options;
-    const live = asComponent(await client.get(componentRef(child), {}, signal));
-    if (live?.metadata.uid !== child.metadata.uid) return;
+    const live = asComponent(await this.#options.client.get(componentRef(child), {}, signal));
+    if (live?.metadata.uid !== child.metadata.uid) {
+      this.#forget(child);
+      return;
+    }
     const metadata = releasePatch(live, live.metadata.managedFields ?? []);
-    this.#remember(await client.patch(componentRef(child), { metadata }, {}, signal));
+    this.#remember(await this.#patch(child, metadata, {}, signal));
   }
 
   async #mark(child: Component, at: string | null, signal: AbortSignal): Promise<void> {
     const { uid } = child.metadata;
-    const patch = { metadata: { uid, annotations: { [setAnnotations.unselectedAt]: at } } };
+    const metadata = { uid, annotations: { [setAnnotations.unselectedAt]: at } };
     const options = { fieldManager: setFieldManager };
-    this.#remember(await this.#options.client.patch(componentRef(child), patch, options, signal));
+    this.#remember(await this.#patch(child, metadata, options, signal));
   }
 
   async #delete(child: Component, signal: AbortSignal): Promise<void> {
     const { uid } = child.metadata;
     const left = await this.#options.client.remove(componentRef(child), { uid }, signal);
     if (typeof left === "object") this.#remember(left);
+    else this.#forget(child);
+  }
+
+  async #patch(
+    child: Component,
+    metadata: object,
+    options: { readonly fieldManager?: string },
+    signal: AbortSignal,
+  ): Promise<KubeObject> {
+    try {
+      return await this.#options.client.patch(componentRef(child), { metadata }, options, signal);
+    } catch (error) {
+      if (error instanceof ApiError && error.status === 404) this.#forget(child);
+      throw error;
+    }
+  }
+
+  #forget(child: Component): void {
+    this.#options.recent.forgetWrite(componentId(child));
   }
 
   #remember(object: KubeObject): void {

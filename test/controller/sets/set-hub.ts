@@ -14,6 +14,7 @@ import { advanceSet } from "../../../controller/sets/advance-set.ts";
 import { findSelection } from "../../../controller/sets/find-selection.ts";
 import { gatherFacts } from "../../../controller/sets/gather-facts.ts";
 import { viewOfLists } from "../../../controller/sets/hub-view.ts";
+import { IndexedObjects } from "../../../controller/sets/indexed-objects.ts";
 import { NotTakenMemory } from "../../../controller/sets/not-taken.ts";
 import { RecentWrites } from "../../../controller/sets/recent-writes.ts";
 import { isFleetSet } from "../../../controller/sets/set-caches.ts";
@@ -197,6 +198,7 @@ export class SetHub {
         revisions: new RevisionWriter(options<KubeObject>()),
         children: new ChildWriter({
           ...options<Component>(),
+          recent: new IndexedObjects<Component>(clock, () => []),
           contentOf: async () => ({ spec: "spec", rendered: this.digest ?? "none" }),
         }),
         factsOf: async (one) => this.facts(one),

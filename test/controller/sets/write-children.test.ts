@@ -3,11 +3,12 @@ import { expect, test } from "vitest";
 import { type Component, operatorApiVersion } from "../../../api/component.ts";
 import { componentId } from "../../../api/keys.ts";
 import type { KubeObject } from "../../../api/kubernetes.ts";
-import { RecentWrites } from "../../../controller/sets/recent-writes.ts";
-import { ChildWriter } from "../../../controller/sets/write-children.ts";
+import { IndexedObjects } from "../../../controller/sets/indexed-objects.ts";
+import { ChildWriter, type ChildWriterOptions } from "../../../controller/sets/write-children.ts";
 import { SetWorld } from "../../sets/set-world.ts";
 import { serving } from "../../support/component.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
+import { apiError } from "./set-hub.ts";
 
 const { set } = new SetWorld({}, []);
 const { signal } = new AbortController();
@@ -23,30 +24,34 @@ const key = {
 };
 const none = { unmark: [], markUnselected: [], orphan: [], remove: [] };
 
+const stamp = {
+  cluster: "fleet/a",
+  revision: "prod-1",
+  stage: "all",
+  template: { metadata: {}, spec: { version: "1.22.0" } },
+  desired: { spec: { version: "1.22.0" }, hash: "h" },
+};
+
 const contentOf = () => Promise.resolve({ spec: "s", rendered: "r" });
 const answer = (): Promise<KubeObject> => Promise.resolve(answered);
 
 /** A writer to a hub that takes everything, and what is remembered of a component that no watch has shown. */
-function writer() {
+function writer(refusals: Partial<ChildWriterOptions["client"]> = {}) {
   const clock = new FakeClock();
-  const recent = new RecentWrites<Component>();
-  const client = { get: answer, apply: answer, patch: answer, remove: answer };
+  const recent = new IndexedObjects<Component>(clock, () => ["all"]);
+  const client = { get: answer, apply: answer, patch: answer, remove: answer, ...refusals };
   return {
     children: new ChildWriter({ client, clock, recent, contentOf }),
-    remembered: () => recent.newest(componentId(child), undefined, clock.now()),
+    remember: () => recent.add(componentId(child), child, clock.now()),
+    see: () => recent.see(componentId(child), child),
+    remembered: () => recent.in("all")[0],
   };
 }
 
 test("what was stamped is remembered as the hub answered it", async () => {
   const { children, remembered } = writer();
-  const template = { metadata: {}, spec: { version: "1.22.0" } };
-  const desired = { spec: { version: "1.22.0" }, hash: "h" };
   expect(remembered()).toBeUndefined();
-  await children.stamp(
-    set,
-    { cluster: "fleet/a", revision: "prod-1", stage: "all", template, desired, child: undefined },
-    signal,
-  );
+  await children.stamp(set, { ...stamp, child: undefined }, signal);
   expect(remembered()).toBe(answered);
 });
 
@@ -59,3 +64,44 @@ test.each(["unmark", "markUnselected", "orphan", "remove"] as const)(
     expect(remembered()).toBe(answered);
   },
 );
+
+const gone: Partial<ChildWriterOptions["client"]> = {
+  get: () => Promise.resolve(undefined),
+  patch: () => Promise.reject(apiError(404, "NotFound")),
+  remove: () => Promise.resolve("absent"),
+};
+
+/** The writes to a component that the hub does not have any more. */
+const writesToGone = [
+  ...(["unmark", "markUnselected", "orphan", "remove"] as const).map((removal) => ({
+    name: removal,
+    refusals: gone,
+    write: async (children: ChildWriter) => {
+      const sendings = children.removals({ ...none, [removal]: [key] }, [child], signal);
+      for (const { send } of sendings) await send();
+    },
+  })),
+  ...[gone, { patch: gone.patch, get: () => Promise.resolve(child) }].map((refusals) => ({
+    name: `take over, deleted ${refusals === gone ? "before" : "after"} the reading`,
+    refusals,
+    write: (children: ChildWriter) => children.stamp(set, { ...stamp, child }, signal),
+  })),
+];
+
+test.each(writesToGone)(
+  "a remembered component that the hub does not have any more is forgotten: $name",
+  async ({ refusals, write }) => {
+    const { children, remember, remembered } = writer(refusals);
+    remember();
+    await write(children).catch(() => undefined);
+    expect(remembered()).toBeUndefined();
+  },
+);
+
+test("a component that the watch shows stays until the watch shows its deletion", async () => {
+  const { children, see, remembered } = writer(gone);
+  see();
+  const [sending] = children.removals({ ...none, unmark: [key] }, [child], signal);
+  await expect(sending?.send()).rejects.toMatchObject({ status: 404 });
+  expect(remembered()).toBe(child);
+});
