@@ -5,7 +5,7 @@ import {
 } from "../../access/providers/placement.ts";
 import type { ClusterProfile } from "../../api/cluster-profile.ts";
 import { managedClusterLabel, ocmManager } from "../../api/delivery.ts";
-import { isRecord, listAt, recordAt, textAt } from "../../api/fields.ts";
+import { byText, isRecord, listAt, recordAt, textAt } from "../../api/fields.ts";
 import type { FleetSet } from "../../api/fleet-set.ts";
 import { nameId } from "../../api/keys.ts";
 import type { KubeObject } from "../../api/kubernetes.ts";
@@ -95,20 +95,31 @@ function placed(
 }
 
 /**
- * Finds the name of the ClusterProfile of a ManagedCluster by its label, or else by its name. When a ClusterProfile of that name is for another cluster,
- * returns a name that no ClusterProfile can have, so that the cluster counts as unreachable.
+ * Finds the name of the ClusterProfile of a ManagedCluster among those of one namespace. The label alone proves nothing: whoever may create ClusterProfiles there writes it, and would take a
+ * cluster away from the set. So the profile has to be of Open Cluster Management, which gives it the name of the ManagedCluster; of those with another name the oldest counts, which a later
+ * one cannot displace. When only another ClusterProfile has the name, returns a name that no ClusterProfile can have, so that the cluster counts as unreachable.
  */
 function profileNames(profiles: readonly ClusterProfile[]): (cluster: string) => string {
+  const taken = new Set(profiles.map(({ metadata }) => metadata.name));
   const names = new Map<string, string>();
-  const others = new Set<string>();
-  for (const { metadata, spec } of profiles) {
-    const isOcm = spec?.clusterManager?.name === ocmManager;
-    const label = metadata.labels?.[ocmLabels.cluster];
-    if (label !== undefined && (isOcm || !names.has(label))) names.set(label, metadata.name);
-    if ((label ?? (isOcm ? metadata.name : undefined)) !== metadata.name) others.add(metadata.name);
+  for (const profile of profiles.toSorted(byText(rankOf))) {
+    const cluster = managedClusterOf(profile);
+    if (cluster !== undefined && !names.has(cluster)) names.set(cluster, profile.metadata.name);
   }
   return (cluster) =>
-    names.get(cluster) ?? (others.has(cluster) ? `managedcluster:${cluster}` : cluster);
+    names.get(cluster) ?? (taken.has(cluster) ? `managedcluster:${cluster}` : cluster);
+}
+
+/** The ManagedCluster that a ClusterProfile of Open Cluster Management stands for; undefined for one of another cluster manager. */
+function managedClusterOf({ metadata, spec }: ClusterProfile): string | undefined {
+  if (spec?.clusterManager?.name !== ocmManager) return undefined;
+  return metadata.labels?.[ocmLabels.cluster] ?? metadata.name;
+}
+
+/** Sorts ClusterProfiles of one ManagedCluster: the one with its name, and then by age. */
+function rankOf(profile: ClusterProfile): string {
+  const { name, creationTimestamp = "", uid } = profile.metadata;
+  return `${managedClusterOf(profile) === name ? 0 : 1} ${creationTimestamp} ${uid}`;
 }
 
 function clusterNamesIn(slice: KubeObject): readonly string[] {

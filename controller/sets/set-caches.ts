@@ -257,6 +257,7 @@ function statusOnly({ type, status }: Readonly<Record<string, unknown>>): object
 
 function isSameForSets(one: KubeObject, other: KubeObject): boolean {
   return (
+    one.metadata.uid === other.metadata.uid &&
     isSameJson(one.metadata.labels, other.metadata.labels) &&
     isSameJson(one["spec"], other["spec"]) &&
     isSameJson(one["status"], other["status"])

@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, test } from "vitest";
 
 import { type ClusterProfileRef, operatorApiVersion } from "../../api/component.ts";
+import { managedClusterLabel, ocmManager } from "../../api/delivery.ts";
 import { steering } from "../../api/fleet-set.ts";
 import { keyOf, type KubeObject, type Manifest } from "../../api/kubernetes.ts";
 import { definitionOf } from "../controller/hand-made-installation.ts";
@@ -211,10 +212,10 @@ function slice(key: string, index: number, ref: ClusterProfileRef): Manifest {
 }
 
 /** ClusterProfiles of all spokes in the namespace of the set. */
-async function addProfiles(prefix: string): Promise<readonly Profile[]> {
+async function addProfiles(prefix: string, manager = "test-fleet"): Promise<readonly Profile[]> {
   const added: Profile[] = [];
   for (const [ring, { spoke }] of scene().profiles.entries()) {
-    const where = { namespace: setNamespace, name: `${prefix}-${ring}` };
+    const where = { namespace: setNamespace, name: `${prefix}-${ring}`, manager };
     added.push(await scene().fleet.addProfile(spoke, { plugin: "secretreader", ...where }));
   }
   return added;
@@ -288,10 +289,8 @@ describe("a set whose clusters a scheduler chooses", () => {
     );
     // Open Cluster Management writes a ClusterProfile for each cluster into the namespace of the set.
     const groups = ["first", "second", "second"];
-    for (const [ring, profile] of (await addProfiles("ocm")).entries()) {
-      await labelProfile(hub, profile, {
-        "open-cluster-management.io/cluster-name": `cluster${ring}`,
-      });
+    for (const [ring, profile] of (await addProfiles("ocm", ocmManager)).entries()) {
+      await labelProfile(hub, profile, { [managedClusterLabel]: `cluster${ring}` });
       await waitFor("the kind to be served", async () =>
         hub.admin.apply({
           apiVersion: `${group}/v1beta1`,

@@ -21,6 +21,8 @@ export interface ProfileOptions {
   readonly healthy?: boolean | "missing";
   /** Overrides what the profile says of the way in, for wrong CAs and other faults. */
   readonly cluster?: AccessProvider["cluster"];
+  /** Name of the cluster manager. Default `test-fleet`. */
+  readonly manager?: string;
   /** Default: ServiceAccount `knfleet/knfleet-hub` on the spoke with ClusterRole `knfleet-spoke` of docs/spoke-role.yaml. */
   readonly identity?: TokenOptions;
 }
@@ -90,6 +92,7 @@ export async function addProfile(
   options: ProfileOptions,
 ): Promise<Profile> {
   const { plugin, namespace = "fleet", name = spoke.name, identity = defaultIdentity } = options;
+  const { manager = "test-fleet" } = options;
   const secret = { namespace: credentialNamespace, name: secretName(namespace, name, plugin) };
   const settings = { ...options };
   const renew = async () => {
@@ -103,7 +106,6 @@ export async function addProfile(
   };
   const token = await renew();
   await hub.apply({ apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } });
-  const manager = "test-fleet";
   await applyProfile(hub, { namespace, name, manager, displayName: spoke.name });
   await writeStatus();
   return {

@@ -9,18 +9,27 @@ interface ProfileOf {
   readonly namespace?: string;
   readonly cluster?: string;
   readonly manager?: string;
+  /** Year of its creation. */
+  readonly since?: number;
 }
 
 function profile(
   name: string,
-  { namespace = "fleet", cluster, manager }: ProfileOf,
+  { namespace = "fleet", cluster, manager, since = 2026 }: ProfileOf,
 ): ClusterProfile {
   const labels: Readonly<Record<string, string>> =
     cluster === undefined ? {} : { [ocmLabels.cluster]: cluster };
   return {
     apiVersion: "multicluster.x-k8s.io/v1alpha1",
     kind: "ClusterProfile",
-    metadata: { namespace, name, uid: name, resourceVersion: "1", labels },
+    metadata: {
+      namespace,
+      name,
+      uid: name,
+      resourceVersion: "1",
+      labels,
+      creationTimestamp: `${since}-01-01T00:00:00Z`,
+    },
     ...(manager === undefined ? {} : { spec: { clusterManager: { name: manager } } }),
   };
 }
@@ -41,17 +50,40 @@ const ocm = "open-cluster-management";
 
 test.each<{ name: string; profiles: readonly ClusterProfile[]; is: string }>([
   {
-    name: "has the label",
-    profiles: [profile("spoke", { cluster: "other" }), profile("a", { cluster: "spoke" })],
+    name: "has the label and is of Open Cluster Management",
+    profiles: [
+      profile("spoke", { cluster: "other", manager: ocm }),
+      profile("a", { cluster: "spoke", manager: ocm }),
+    ],
     is: "a",
   },
   {
-    name: "has the label and is of Open Cluster Management, of two with the label",
+    name: "is none that only has the label",
+    profiles: [profile("a", { cluster: "spoke" })],
+    is: "spoke",
+  },
+  {
+    name: "is none that has the label and is of another cluster manager",
+    profiles: [profile("a", { cluster: "spoke", manager: "copy" })],
+    is: "spoke",
+  },
+  {
+    name: "stays when another one gets the label and the name of the manager",
+    profiles: [
+      profile("spoke", { cluster: "spoke", manager: ocm }),
+      profile("a", { cluster: "spoke", manager: ocm, since: 2025 }),
+      profile("z", { cluster: "spoke", manager: ocm }),
+    ],
+    is: "spoke",
+  },
+  {
+    name: "is the oldest when none has the name",
     profiles: [
       profile("a", { cluster: "spoke", manager: ocm }),
-      profile("b", { cluster: "spoke", manager: "copy" }),
+      profile("b", { cluster: "spoke", manager: ocm, since: 2025 }),
+      profile("c", { cluster: "spoke", manager: ocm }),
     ],
-    is: "a",
+    is: "b",
   },
   {
     name: "has the name and is of Open Cluster Management",

@@ -2,6 +2,8 @@ import { expect, onTestFinished, test } from "vitest";
 
 import type { WatchEvent } from "../../../access/kube/kube-client.ts";
 import { abortable } from "../../../access/time/deadline.ts";
+import { clusterProfileApiVersion } from "../../../api/cluster-profile.ts";
+import { ocmManager } from "../../../api/delivery.ts";
 import { setAnnotations, setLabels } from "../../../api/fleet-set.ts";
 import { componentId } from "../../../api/keys.ts";
 import { ocmLabels } from "../../../controller/sets/find-selection.ts";
@@ -17,8 +19,15 @@ const minuteMs = 60_000;
 /** A hub with two clusters that an older set has from a Placement, and a younger one by a selector. */
 function hubWithRivals(): SetHub {
   const hub = new SetHub();
-  hub.putProfile("eu", { [ocmLabels.cluster]: "eu" });
-  hub.putProfile("us", { [ocmLabels.cluster]: "us" });
+  for (const name of ["eu", "us"]) {
+    hub.put({
+      apiVersion: clusterProfileApiVersion,
+      kind: "ClusterProfile",
+      metadata: { namespace: "fleet", name, labels: { [ocmLabels.cluster]: name } },
+      spec: { clusterManager: { name: ocmManager } },
+      status: { conditions: [{ type: "ControlPlaneHealthy", status: "True" }] },
+    });
+  }
   const decisions = [{ clusterName: "eu" }, { clusterName: "us" }];
   hub.put(ocmSlice("prod-1", { [ocmLabels.placement]: "prod" }, decisions));
   hub.putSet(

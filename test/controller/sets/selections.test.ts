@@ -13,6 +13,7 @@ import {
 import { expect, test } from "vitest";
 
 import { type ClusterProfile, isClusterProfile } from "../../../api/cluster-profile.ts";
+import { ocmManager } from "../../../api/delivery.ts";
 import { byText } from "../../../api/fields.ts";
 import type { FleetSet } from "../../../api/fleet-set.ts";
 import { nameId, setId } from "../../../api/keys.ts";
@@ -99,6 +100,7 @@ function profileOf(at: number, label: string, of = at): ClusterProfile {
       resourceVersion: "1",
       labels: { group: label, [ocmLabels.cluster]: `cluster-${of}` },
     },
+    spec: { clusterManager: { name: ocmManager } },
   };
   if (!isClusterProfile(profile)) throw new Error("No ClusterProfile");
   return profile;
@@ -155,8 +157,8 @@ test("at the start a set that is being deleted takes no place of the oldest ones
 });
 
 test("sets of a cluster are told when another ClusterProfile makes a Placement select it", () => {
-  // Of two ClusterProfiles of a ManagedCluster the first one counts.
-  const both = [profileOf(1, "b", 2), profileOf(0, "a", 2)];
+  // Of two ClusterProfiles of a ManagedCluster, both without its name, the one with the smaller uid counts.
+  const both = [profileOf(1, "a", 2), profileOf(0, "b", 2)];
   const profiles = new Map(both.map((one) => [nameId(one.metadata), one]));
   const slices = [sliceOf("a", [2])];
   const sources = { profiles: () => profiles.values(), placements: () => slices };
@@ -165,15 +167,15 @@ test("sets of a cluster are told when another ClusterProfile makes a Placement s
   const other = setOf({ index: 1, group: "a", isPlaced: false, isDeleted: false });
   for (const set of [placed, other]) selections.put(set);
   expect([placed, other].map((set) => clustersIn(selections.of(set)))).toEqual([
-    ["fleet/cluster-1"],
     ["fleet/cluster-0"],
+    ["fleet/cluster-1"],
   ]);
   profiles.set("fleet/cluster-5", profileOf(5, "b"));
   expect(selections.profileChanged("fleet/cluster-5", profileOf(5, "b"))).toEqual(new Set());
   expect(selections.placementsChanged("OCMPlacement")).toEqual(new Set());
-  profiles.delete("fleet/cluster-1");
-  const told = selections.profileChanged("fleet/cluster-1", undefined);
-  expect(clustersIn(selections.of(placed))).toEqual(["fleet/cluster-0"]);
+  profiles.delete("fleet/cluster-0");
+  const told = selections.profileChanged("fleet/cluster-0", undefined);
+  expect(clustersIn(selections.of(placed))).toEqual(["fleet/cluster-1"]);
   expect(told).toEqual(new Set([placed, other].map(setId)));
 });
 

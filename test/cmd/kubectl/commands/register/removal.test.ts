@@ -225,7 +225,19 @@ describe("a set makes a deleted component again", () => {
   };
   test.each([
     { name: "whose selector matches", of: set, is: true },
-    { name: "whose Placement names the cluster", of: placed, placements: [decision], is: true },
+    {
+      name: "whose Placement names the cluster",
+      of: placed,
+      on: { ...prod, spec: { clusterManager: { name: "open-cluster-management" } } },
+      placements: [decision],
+      is: true,
+    },
+    {
+      name: "but not one whose Placement names a cluster of Open Cluster Management with this label",
+      of: placed,
+      placements: [decision],
+      is: false,
+    },
     { name: "but not one whose Placement may not be read", of: placed, is: false },
     {
       name: "but not one whose selector does not match",
