@@ -1,3 +1,5 @@
+import { WriteRefusedError } from "./http/write-permit.ts";
+import { isServerFailure } from "./kube/api-error.ts";
 import type { Clock } from "./time/clock.ts";
 import { TokenBucket, type TokenBucketOptions } from "./time/token-bucket.ts";
 
@@ -12,6 +14,22 @@ export interface Log {
 /** Logs a bug in what takes in a watch; see ReflectorHandlers. It is no failure of the cluster that is watched. */
 export function logWatchBug(log: Pick<Log, "error">, kind: string): (error: unknown) => void {
   return (err) => log.error({ kind, err }, "A watch has a bug");
+}
+
+/**
+ * Logs why an attempt failed. The failure of a server, the end of its time, and a write that is not permitted any more have the level that is given. Everything else is a bug of this
+ * program, and an error: it must not look like a failure of somebody else, nor be hidden at `debug`.
+ */
+export function logFailure<Level extends "debug" | "warn">(
+  log: Pick<Log, Level | "error">,
+  level: Level,
+  fields: { readonly err: unknown; readonly [name: string]: unknown },
+  message: string,
+): void {
+  const { err } = fields;
+  const isOver = err instanceof DOMException || err instanceof WriteRefusedError;
+  if (isServerFailure(err) || isOver) log[level](fields, message);
+  else log.error({ ...fields, attempt: message }, "Internal error");
 }
 
 // How long an account with omitted lines is kept after it is full again.

@@ -3,6 +3,7 @@ import { createHash } from "node:crypto";
 import { ApiError } from "../access/kube/api-error.ts";
 import type { KubeClient } from "../access/kube/kube-client.ts";
 import { denierIn, isNamespaceLeaving } from "../access/kube/obstacle.ts";
+import { logFailure } from "../access/log.ts";
 import type { Clock } from "../access/time/clock.ts";
 import { TokenBucket } from "../access/time/token-bucket.ts";
 import { type Component, componentKinds, operatorApiVersion } from "../api/component.ts";
@@ -141,8 +142,8 @@ export class EventRecorder {
     const { reason } = admitted;
     try {
       await this.#write(subject, admitted, signal);
-    } catch (error) {
-      log.debug({ ...fieldsOf(subject), err: error, reason }, "Could not write an Event");
+    } catch (err) {
+      logFailure(log, "debug", { ...fieldsOf(subject), err, reason }, "Could not write an Event");
     }
   }
 

@@ -1,4 +1,5 @@
 import type { KubeClient } from "../access/kube/kube-client.ts";
+import { logFailure } from "../access/log.ts";
 import { type Clock, delay } from "../access/time/clock.ts";
 import { knownResource } from "../api/resources.ts";
 import type { Log } from "./log.ts";
@@ -20,7 +21,7 @@ export async function readHubId(
       log.warn({}, "The hub has no namespace kube-system");
     } catch (err) {
       signal.throwIfAborted();
-      log.warn({ err }, "Cannot read the namespace kube-system of the hub");
+      logFailure(log, "warn", { err }, "Cannot read the namespace kube-system of the hub");
     }
     await delay(clock, retryMs, signal);
   }

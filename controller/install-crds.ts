@@ -1,5 +1,6 @@
 import { ApiError } from "../access/kube/api-error.ts";
 import type { KubeClient, ObjectRef } from "../access/kube/kube-client.ts";
+import { logFailure } from "../access/log.ts";
 import { type Clock, delay } from "../access/time/clock.ts";
 import { allKinds, type ComponentKind, operatorApiVersion } from "../api/component.ts";
 import { conditionOf } from "../api/conditions.ts";
@@ -64,7 +65,7 @@ async function installCrd(
     } catch (err) {
       signal.throwIfAborted();
       if (err instanceof FleetError) throw err;
-      log.warn({ err, crd }, "Cannot install the CRD");
+      logFailure(log, "warn", { err, crd }, "Cannot install the CRD");
       await delay(clock, retryMs, signal);
     }
   }

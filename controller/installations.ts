@@ -1,3 +1,4 @@
+import { logFailure } from "../access/log.ts";
 import type { Component } from "../api/component.ts";
 import { componentId, targetId } from "../api/keys.ts";
 import type { Log } from "./log.ts";
@@ -5,12 +6,12 @@ import { Installation } from "./reconcile/installation.ts";
 
 /** What this process remembers of each component that it serves, by `componentId`. */
 export class Installations implements AsyncDisposable {
-  readonly #log: Pick<Log, "warn">;
+  readonly #log: Pick<Log, "warn" | "error">;
   readonly #byKey = new Map<string, Installation>();
   /** Installations that are being closed, with their targets. */
   readonly #closing = new Map<Promise<void>, string>();
 
-  constructor(log: Pick<Log, "warn">) {
+  constructor(log: Pick<Log, "warn" | "error">) {
     this.#log = log;
   }
 
@@ -59,7 +60,7 @@ export class Installations implements AsyncDisposable {
       .stop()
       .catch((err: unknown) => {
         const { uid } = installation;
-        this.#log.warn({ uid, err }, "Could not close the watches of a target");
+        logFailure(this.#log, "warn", { uid, err }, "Could not close the watches of a target");
       })
       .finally(() => this.#closing.delete(closing));
     this.#closing.set(closing, targetId(component));

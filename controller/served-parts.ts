@@ -1,4 +1,5 @@
 import type { KubeClient } from "../access/kube/kube-client.ts";
+import { logFailure } from "../access/log.ts";
 import type { References } from "../access/providers/references.ts";
 import type { Spokes } from "../access/spokes/spokes.ts";
 import { type Clock, delay } from "../access/time/clock.ts";
@@ -119,7 +120,8 @@ export class ServedParts implements PartWork, AsyncDisposable {
         return;
       } catch (err) {
         const { namespace, name } = profile;
-        if (!signal.aborted) log.warn({ namespace, name, err }, "Could not give a cluster up");
+        if (!signal.aborted)
+          logFailure(log, "warn", { namespace, name, err }, "Could not give a cluster up");
         await delay(clock, releaseRetryMs, signal).catch(() => undefined);
       }
     }
@@ -192,7 +194,7 @@ export class ServedParts implements PartWork, AsyncDisposable {
       await this.claims?.sweep({ isServed, isUsed }, signal);
     } catch (err) {
       signal.throwIfAborted();
-      log.warn({ err }, "Could not give up clusters without components");
+      logFailure(log, "warn", { err }, "Could not give up clusters without components");
     }
   }
 

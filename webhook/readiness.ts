@@ -1,6 +1,6 @@
 import { monitorEventLoopDelay } from "node:perf_hooks";
 
-import type { Log } from "../access/log.ts";
+import { type Log, logFailure } from "../access/log.ts";
 import { type Clock, every } from "../access/time/clock.ts";
 import { type Component, operatorApiVersion } from "../api/component.ts";
 import type { AppDeps } from "./app.ts";
@@ -64,7 +64,8 @@ export function warmUp(renderCheck: RenderCheck, log: Log, signal: AbortSignal):
   };
   void render()
     .catch((error: unknown) => {
-      if (!signal.aborted) log.warn({ err: error }, "A release could not be rendered at the start");
+      if (signal.aborted) return;
+      logFailure(log, "warn", { err: error }, "A release could not be rendered at the start");
     })
     .finally(() => {
       isWarm = true;

@@ -109,8 +109,11 @@ export function concealed(error: ConnectionError, server: string): ConnectionErr
 export const concealedSentence =
   "does not answer as an API server that is trusted; the log of the controller says why";
 
+/** An error of a server, of the way to it, or of what a user wrote. */
+export type ServerFailure = ApiError | ConnectionError | FleetError;
+
 /** Whether an error is a failure of a server or of the way to it, and not a bug of this program. */
-export function isServerFailure(error: unknown): boolean {
+export function isServerFailure(error: unknown): error is ServerFailure {
   return (
     error instanceof ApiError || error instanceof ConnectionError || error instanceof FleetError
   );

@@ -112,7 +112,7 @@ class SpokeFleet implements Spokes {
       kept: new KeepBudget(),
     };
     const conceals = mayBeTenants(options.trust);
-    this.#deps = { ...options, ...limits, onSharedToken, conceals };
+    this.#deps = { ...options, ...limits, onSharedToken, onBug: this.#logger.logBug, conceals };
     this.#providers = providers;
     // Without a provider file no spoke can be reached, and the hub needs no ClusterProfiles at all.
     if (place === undefined || providers === undefined) return;

@@ -34,6 +34,8 @@ export interface SpokeDeps {
   readonly onStep?: StepObserver;
   /** Called when a plugin returned a token that spokes with another server have, too. */
   readonly onSharedToken?: (spoke: string, others: readonly string[]) => void;
+  /** Called when a connection failed by a bug of this program, and not by its server or its plugin. */
+  readonly onBug?: (spoke: string, error: unknown) => void;
   /** Folders that must contain the real paths of plugins. Absent or empty: any folder. */
   readonly pluginRoots?: readonly string[];
   /** Gives each identity a `HOME`. Absent: plugins have that of this process, as a person at a desk wants it. */

@@ -1,4 +1,5 @@
 import { FleetError } from "../../api/errors.ts";
+import { nameId } from "../../api/keys.ts";
 import { defaultQuiet, whenQuiet } from "../http/liveness.ts";
 import { newSpokePace } from "../http/paced-requester.ts";
 import { PluginLimits } from "../plugins/plugin-limits.ts";
@@ -176,7 +177,7 @@ export class SpokeKeeper {
       } catch (error) {
         await link[Symbol.asyncDispose]();
         if (isAborted(signal)) return;
-        this.#attemptError = connectionFailure(error);
+        this.#attemptError = this.#failureOf(link, error);
         this.#limitOldLink();
         this.#refresh();
       }
@@ -255,14 +256,23 @@ export class SpokeKeeper {
         failures += 1;
         // One failure may be a restart of the server. After two the server counts as lost.
         if (failures > 1) {
-          this.#lose(link, connectionFailure(error));
+          const failure = this.#failureOf(link, error);
+          this.#lose(link, failure);
           // The events of silent watches may never come. A long list that still arrives goes on.
-          link.cut(connectionFailure(error), since);
+          link.cut(failure, since);
           since = clock.now();
         }
       }
       await pause(clock, backoffMs(checkBackoff, failures, Math.random()), signal);
     }
+  }
+
+  /** Why a link does not work. Everything that is no FleetError is a bug, which must not look like a server that does not answer. */
+  #failureOf({ profile }: SpokeLink, error: unknown): FleetError {
+    if (error instanceof FleetError) return error;
+    this.#deps.onBug?.(nameId(profile), error);
+    const message = "Internal error, see the log of the controller";
+    return new FleetError("RemoteClientCreationFailed", message, { cause: error });
   }
 
   #lose(link: SpokeLink, error: FleetError): void {
@@ -303,12 +313,4 @@ function sameState(a: SpokeState, b: SpokeState): boolean {
 
 function stale(why: string): FleetError {
   return new FleetError("RemoteClusterStale", `The connection to the cluster ${why}`);
-}
-
-function connectionFailure(error: unknown): FleetError {
-  if (error instanceof FleetError) return error;
-  return new FleetError("RemoteClientCreationFailed", "The connection cannot be made", {
-    code: "Unreachable",
-    cause: error,
-  });
 }

@@ -63,6 +63,11 @@ export class SpokeLogger {
     }
   }
 
+  /** A property, so that it can be handed on. */
+  readonly logBug = (spoke: string, err: unknown): void => {
+    this.#logLine(spoke, (facts) => this.#log?.error({ ...facts, err }, "A connection has a bug"));
+  };
+
   logRelease(spoke: string): void {
     this.#logLine(spoke, (facts) =>
       this.#log?.info(facts, "Closed the unused connection to a spoke"),

@@ -1,5 +1,5 @@
 import type { KubeClient } from "../../access/kube/kube-client.ts";
-import { LinePace } from "../../access/log.ts";
+import { LinePace, logFailure } from "../../access/log.ts";
 import { Follower } from "../../access/time/deadline.ts";
 import { isSameJson } from "../../api/fields.ts";
 import type { Next } from "../queue/delays.ts";
@@ -127,7 +127,8 @@ export class Discovery implements AsyncDisposable {
     const leftOut = this.#lines.admit(namespace);
     if (leftOut === undefined) return;
     const fields = { profile: key, leftOut, err };
-    this.#options.log.warn(fields, "Could not write a discovered ClusterProfile");
+    const message = "Could not write a discovered ClusterProfile";
+    logFailure(this.#options.log, "warn", fields, message);
   }
 
   #setState(key: string, planned: PlannedProfile, state: ProfileState): void {

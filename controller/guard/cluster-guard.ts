@@ -1,4 +1,5 @@
 import { ApiError } from "../../access/kube/api-error.ts";
+import { logFailure } from "../../access/log.ts";
 import { backoffMs } from "../../access/time/backoff.ts";
 import { delay, pause } from "../../access/time/clock.ts";
 import { Follower, isAborted } from "../../access/time/deadline.ts";
@@ -315,8 +316,8 @@ export class ClusterGuard {
       this.#useSecondOwner("PolicyForbidden", "the controller may not install policies there");
       return refusedRetryMs;
     }
-    log.debug({ err: error }, "The guard could not be installed");
     const message = "The guard could not be installed";
+    logFailure(log, "debug", { err: error }, message);
     this.#state.close({ reason: "NotEnforced", message }, error);
     return backoffMs(failureBackoff, failures);
   }

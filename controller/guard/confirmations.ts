@@ -1,5 +1,6 @@
 import { ApiError } from "../../access/kube/api-error.ts";
 import type { KubeClient } from "../../access/kube/kube-client.ts";
+import { logFailure } from "../../access/log.ts";
 import type { Clock } from "../../access/time/clock.ts";
 import { pointerOf } from "../../api/json-pointer.ts";
 import type { KubeObject, ObjectKey } from "../../api/kubernetes.ts";
@@ -81,7 +82,7 @@ export class Confirmations {
       // The object is gone, or somebody else removed the confirmation.
       const isOver = err instanceof ApiError && [404, 422].includes(err.status);
       if (isOver || signal.aborted) return;
-      log.warn({ err }, "A confirmation could not be withdrawn");
+      logFailure(log, "warn", { err }, "A confirmation could not be withdrawn");
       const isForgotten = this.#timers !== timers;
       if (!isForgotten && !timers.has(uid)) this.#withdrawAfter(retryMs, confirmation);
     }

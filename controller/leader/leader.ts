@@ -1,7 +1,7 @@
 import { ApiError } from "../../access/kube/api-error.ts";
 import type { KubeClient } from "../../access/kube/kube-client.ts";
 import { Reflector } from "../../access/kube/reflector.ts";
-import { logWatchBug } from "../../access/log.ts";
+import { logFailure, logWatchBug } from "../../access/log.ts";
 import { type Clock, delay } from "../../access/time/clock.ts";
 import { Follower } from "../../access/time/deadline.ts";
 import type { Part } from "../../api/shards.ts";
@@ -110,7 +110,7 @@ async function mayOthersWork(
     // Rights of an older chart, or written by hand: replicas that share the fleet need this right, so there are none.
     if (err instanceof ApiError && err.status === 403) return false;
     onTrouble?.(true);
-    log.warn({ err }, "Could not read the Leases of other replicas");
+    logFailure(log, "warn", { err }, "Could not read the Leases of other replicas");
     return true;
   }
 }

@@ -1,5 +1,6 @@
 import { ApiError } from "../../access/kube/api-error.ts";
 import type { KubeClient } from "../../access/kube/kube-client.ts";
+import { logFailure } from "../../access/log.ts";
 import type { Clock } from "../../access/time/clock.ts";
 import { Deadline } from "../../access/time/deadline.ts";
 import type { KubeObject, Manifest } from "../../api/kubernetes.ts";
@@ -99,12 +100,12 @@ export class LeaseHolder {
       const acquisition = await this.#acquire(signal);
       onTrouble?.(false);
       return acquisition;
-    } catch (error) {
+    } catch (err) {
       signal.throwIfAborted();
       // Another replica was faster. The next try reads its name.
-      if (isConflict(error)) return { holder: undefined };
+      if (isConflict(err)) return { holder: undefined };
       onTrouble?.(true);
-      log.warn({ err: error, namespace }, "Could not read or write the Lease");
+      logFailure(log, "warn", { err, namespace }, "Could not read or write the Lease");
       return { holder: undefined };
     }
   }
@@ -131,11 +132,12 @@ export class LeaseHolder {
     for (let tries = 1; ; tries += 1) {
       try {
         return await this.#runInTime(limitMs, (limit) => this.#tryToRenew(limit), signal);
-      } catch (error) {
+      } catch (err) {
         this.#seen = undefined;
         // Somebody changed or deleted the Lease, perhaps a new leader: find out now, not at the next renewal.
-        if (isOutdated(error) && tries < maxRenewTries) continue;
-        if (!signal.aborted) this.#options.log.warn({ err: error }, "Could not renew the Lease");
+        if (isOutdated(err) && tries < maxRenewTries) continue;
+        if (!signal.aborted)
+          logFailure(this.#options.log, "warn", { err }, "Could not renew the Lease");
         return "failed";
       }
     }
@@ -174,8 +176,8 @@ export class LeaseHolder {
       // A renewal that was aborted may have arrived and changed the version: then the second try reads it.
       if (!(await this.#tryToRelease(limit.signal))) await this.#tryToRelease(limit.signal);
       log.info({}, "Released the Lease");
-    } catch (error) {
-      log.warn({ err: error }, "Could not release the Lease");
+    } catch (err) {
+      logFailure(log, "warn", { err }, "Could not release the Lease");
     }
   }
 

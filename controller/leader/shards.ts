@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 
 import type { KubeClient } from "../../access/kube/kube-client.ts";
 import { Reflector } from "../../access/kube/reflector.ts";
-import { logWatchBug } from "../../access/log.ts";
+import { logFailure, logWatchBug } from "../../access/log.ts";
 import { delay } from "../../access/time/clock.ts";
 import { Deadline, Follower } from "../../access/time/deadline.ts";
 import {
@@ -133,7 +133,7 @@ class Replica implements Leadership {
     await this.#member?.[Symbol.asyncDispose]();
     // First, so that the others know their share when the parts are released.
     await this.#remove(this.#memberName).catch((err: unknown) =>
-      this.#options.log.debug({ err }, "Could not remove the Lease of this replica"),
+      logFailure(this.#options.log, "debug", { err }, "Could not remove the Lease of this replica"),
     );
     await Promise.all([...this.#acquired.keys()].map((part) => this.#release(part)));
   }
@@ -209,7 +209,7 @@ class Replica implements Leadership {
       await this.#list.read(signal);
     } catch (err) {
       signal.throwIfAborted();
-      log.warn({ err }, "Could not read the Leases");
+      logFailure(log, "warn", { err }, "Could not read the Leases");
       onTrouble?.(true);
       return false;
     }
@@ -236,7 +236,7 @@ class Replica implements Leadership {
     for (const { metadata } of dead) {
       // Conflict: it lives again, or another replica was faster.
       await this.#remove(metadata.name, metadata.resourceVersion).catch((err: unknown) =>
-        this.#options.log.debug({ err }, "Could not remove the Lease of a replica"),
+        logFailure(this.#options.log, "debug", { err }, "Could not remove the Lease of a replica"),
       );
     }
   }

@@ -1,5 +1,6 @@
 import { ApiError } from "../../access/kube/api-error.ts";
 import type { KubeClient } from "../../access/kube/kube-client.ts";
+import { logFailure } from "../../access/log.ts";
 import type { Clock } from "../../access/time/clock.ts";
 import { abortable } from "../../access/time/deadline.ts";
 import { Deadline } from "../../access/time/deadline.ts";
@@ -121,7 +122,7 @@ export class FailedJobs {
       // Without the right to read the Job, do not ask again before it changes.
       const isRefused = err instanceof ApiError && err.status === 403;
       if (isRefused) this.#checks.set(objectId(key), { ...seen, failure: undefined });
-      log.debug({ job: describe(key), err }, "Could not ask whether a Job failed");
+      logFailure(log, "debug", { job: describe(key), err }, "Could not ask whether a Job failed");
     }
   }
 }

@@ -1,5 +1,6 @@
 import { ApiError } from "../../access/kube/api-error.ts";
 import type { KubeClient } from "../../access/kube/kube-client.ts";
+import { logFailure } from "../../access/log.ts";
 import type { Clock } from "../../access/time/clock.ts";
 import { abortable } from "../../access/time/deadline.ts";
 import { Deadline } from "../../access/time/deadline.ts";
@@ -119,7 +120,12 @@ export class WorkloadCauses {
       check.cause = await findCause(workload, client, this.#signal);
     } catch (err) {
       if (err instanceof ApiError && err.status === 403) check.pauseMs = longestPauseMs;
-      log.debug({ workload: workload.metadata.name, err }, "Could not look for a cause");
+      logFailure(
+        log,
+        "debug",
+        { workload: workload.metadata.name, err },
+        "Could not look for a cause",
+      );
     }
     this.#open.delete(id);
     check.nextAt = clock.now() + check.pauseMs;

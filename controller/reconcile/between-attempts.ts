@@ -1,3 +1,4 @@
+import { logFailure } from "../../access/log.ts";
 import type { Clock } from "../../access/time/clock.ts";
 import type { Component } from "../../api/component.ts";
 import { newerOf } from "../component-identity.ts";
@@ -45,7 +46,7 @@ export class WritesBetweenAttempts {
       const retracting = retract({ component, installation }, deps, this.#signal);
       installation.retracting = retracting.catch((err: unknown) => {
         const fields = lastingLogFieldsOf(component);
-        log.debug({ ...fields, err }, "Could not take back what the status claims");
+        logFailure(log, "debug", { ...fields, err }, "Could not take back what the status claims");
       });
     });
     installation.retraction = { dueAt, timer };

@@ -185,8 +185,9 @@ export class FleetSets implements AsyncDisposable {
       await this.#caches.synced();
       this.#isStarted = true;
       await this.#selections.fill(this.#caches.sets, signal);
-    } catch {
-      // Stopped before.
+    } catch (err) {
+      // Rejects only when these sets are stopped, unless there is a bug. Without a log it would look like a hub without sets.
+      if (!signal.aborted) this.#options.log.error({ err }, "Fleet sets could not be started");
       return;
     }
     this.#queue.start();

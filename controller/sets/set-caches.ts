@@ -236,6 +236,7 @@ export function isFleetSet(object: KubeObject): object is FleetSet {
 /** The part of a ClusterProfile that sets use. Cluster managers may write the other fields every minute. */
 function whatCountsOf(object: KubeObject): KubeObject {
   const { namespace = "", name, uid, resourceVersion, labels = {} } = object.metadata;
+  const { creationTimestamp } = object.metadata;
   const status = recordAt(object, "status");
   const { properties = [] } = status;
   const healthy = listAt(status, "conditions")
@@ -244,7 +245,14 @@ function whatCountsOf(object: KubeObject): KubeObject {
   return {
     apiVersion: object.apiVersion,
     kind: object.kind,
-    metadata: { namespace, name, uid, resourceVersion, labels },
+    metadata: {
+      namespace,
+      name,
+      uid,
+      resourceVersion,
+      labels,
+      ...(creationTimestamp === undefined ? {} : { creationTimestamp }),
+    },
     spec: object["spec"],
     status: { properties, conditions: healthy.map(statusOnly) },
   };

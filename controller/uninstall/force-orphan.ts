@@ -1,3 +1,4 @@
+import { logFailure } from "../../access/log.ts";
 import { abortable } from "../../access/time/deadline.ts";
 import { type Component, forceOrphanAnnotation, orphaningOf } from "../../api/component.ts";
 import { FleetError } from "../../api/errors.ts";
@@ -109,7 +110,7 @@ export async function renderedObjects(
     return manifests.map(keyOf);
   } catch (err) {
     signal.throwIfAborted();
-    log.debug({ err }, "What was installed cannot be rendered");
+    logFailure(log, "debug", { err }, "What was installed cannot be rendered");
     return undefined;
   }
 }

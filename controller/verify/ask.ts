@@ -1,6 +1,5 @@
-import { ApiError, ConnectionError } from "../../access/kube/api-error.ts";
+import { ApiError, isServerFailure, type ServerFailure } from "../../access/kube/api-error.ts";
 import type { KubeClient } from "../../access/kube/kube-client.ts";
-import { FleetError } from "../../api/errors.ts";
 import { foreignText } from "../../api/foreign-text.ts";
 import type { Reply, Verification } from "../../sets/check-answer.ts";
 import type { Check } from "../../sets/verify.ts";
@@ -10,7 +9,7 @@ import { workloadsAnswer } from "./workloads-answer.ts";
 
 const longestMessage = 300;
 
-/** Asks a cluster one check of a verification. Rejects only with the reason of the signal: what cannot be asked is `unasked`, never good. */
+/** Asks a cluster one check of a verification. What cannot be asked is `unasked`, never good. Rejects with the reason of the signal, and with a bug of this program. */
 export async function ask(
   { ask: question }: Check,
   { since }: Pick<Verification, "since">,
@@ -26,13 +25,13 @@ export async function ask(
     return workloadsAnswer(workloads, question, since);
   } catch (error) {
     signal.throwIfAborted();
+    if (!isServerFailure(error)) throw error;
     return { kind: "unasked", message: reasonOf(error) };
   }
 }
 
 /** Why a cluster could not be asked, without what a server wrote. */
-function reasonOf(error: unknown): string {
+function reasonOf(error: ServerFailure): string {
   if (error instanceof ApiError) return `the API server answered ${error.status} ${error.reason}`;
-  const isOurs = error instanceof FleetError || error instanceof ConnectionError;
-  return isOurs ? foreignText(error.message, longestMessage) : "the question failed";
+  return foreignText(error.message, longestMessage);
 }

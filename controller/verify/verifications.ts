@@ -96,17 +96,21 @@ export class Verifications implements Disposable {
   }
 
   async #ask(verification: Verification, check: Check, signal: AbortSignal): Promise<Reply> {
-    const { spokes, clock } = this.#options;
+    const { spokes, clock, log } = this.#options;
     using _place = await this.#places.enter(signal);
     using limit = new Deadline(clock, limitMs, signal);
     const clientOf = async (): Promise<KubeClient> =>
       (await spokes.acquire(namespacedName(verification.cluster), limit.signal)).client;
     try {
       return await ask(check, verification, clientOf, limit.signal);
-    } catch (error) {
+    } catch (err) {
       signal.throwIfAborted();
-      if (!limit.signal.aborted) throw error;
-      return { kind: "unasked", message: `the cluster did not answer within ${limitMs / 1_000} s` };
+      if (limit.signal.aborted) {
+        const message = `the cluster did not answer within ${limitMs / 1_000} s`;
+        return { kind: "unasked", message };
+      }
+      log.error({ cluster: verification.cluster, check: check.name, err }, "Internal error");
+      return { kind: "unasked", message: "internal error, see the log of the controller" };
     }
   }
 

@@ -1,7 +1,7 @@
 import { ApiError } from "../../access/kube/api-error.ts";
 import type { KubeClient, ObjectRef } from "../../access/kube/kube-client.ts";
 import { Reflector } from "../../access/kube/reflector.ts";
-import type { Log } from "../../access/log.ts";
+import { type Log, logFailure } from "../../access/log.ts";
 import { type Clock, pause } from "../../access/time/clock.ts";
 import { Follower } from "../../access/time/deadline.ts";
 import type { KubeObject } from "../../api/kubernetes.ts";
@@ -270,7 +270,7 @@ class CertificateKeeper implements Certificates {
     const complaint = `${sentence} ${err instanceof Error ? err.message : ""}`;
     if (complaint === this.#lastComplaint) return;
     this.#lastComplaint = complaint;
-    this.#deps.log.warn({ err }, sentence);
+    logFailure(this.#deps.log, "warn", { err }, sentence);
   }
 }
 

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import type { Silence } from "../../../access/http/liveness.ts";
 import type { KeepBudget } from "../../../access/kube/keep-budget.ts";
 import type { KubeClient } from "../../../access/kube/kube-client.ts";
-import { resolveAccess } from "../../../access/spokes/resolved-access.ts";
+import { type AccessOutcome, resolveAccess } from "../../../access/spokes/resolved-access.ts";
 import { SpokeKeeper } from "../../../access/spokes/spoke-keeper.ts";
 import type { Clock } from "../../../access/time/clock.ts";
 import { systemClock } from "../../../access/time/system-clock.ts";
@@ -17,6 +17,16 @@ import { authority, stub, untilTheEnd } from "../loopback.ts";
 
 /** Of a plugin. */
 export const output = `{"kind":"ExecCredential","apiVersion":"client.authentication.k8s.io/v1","status":{"token":"T1"}}`;
+/** The access to a server, with a plugin that prints a token. */
+export function accessTo(server: string): AccessOutcome {
+  const ca = Buffer.from(authority.certificatePem).toString("base64");
+  const cluster = { server, "certificate-authority-data": ca };
+  const profile = profileOf({ accessProviders: [entryOf("sr", cluster)] });
+  const exec = { command: "/bin/sh", args: ["-c", `echo '${output}'`] };
+  const access = resolveAccess(profile, fileOf(rawProvider("sr", {}, exec)), Date.now());
+  return { kind: "access", access };
+}
+
 export const patience = { timeout: 60_000, interval: 20 };
 const soon = { everyMs: 20, limit: 3 };
 

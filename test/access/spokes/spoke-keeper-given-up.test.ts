@@ -1,13 +1,12 @@
 import { expect, test, vi } from "vitest";
 
-import { type AccessOutcome, resolveAccess } from "../../../access/spokes/resolved-access.ts";
+import type { AccessOutcome } from "../../../access/spokes/resolved-access.ts";
 import { SpokeKeeper } from "../../../access/spokes/spoke-keeper.ts";
 import type { SpokeConnection } from "../../../access/spokes/spokes.ts";
 import { FleetError } from "../../../api/errors.ts";
 import { QuickClock } from "../../support/quick-clock.ts";
-import { entryOf, fileOf, profileOf, rawProvider } from "../builders.ts";
-import { authority, stub, untilTheEnd } from "../loopback.ts";
-import { output, patience } from "./quiet-connection.ts";
+import { stub, untilTheEnd } from "../loopback.ts";
+import { accessTo, patience } from "./quiet-connection.ts";
 
 /** A clock of which the test ends the three minutes. */
 class GraceClock extends QuickClock {
@@ -23,15 +22,6 @@ class GraceClock extends QuickClock {
   passThreeMinutes(): void {
     for (const end of this.#ends) end();
   }
-}
-
-function accessTo(server: string): AccessOutcome {
-  const ca = Buffer.from(authority.certificatePem).toString("base64");
-  const cluster = { server, "certificate-authority-data": ca };
-  const profile = profileOf({ accessProviders: [entryOf("sr", cluster)] });
-  const exec = { command: "/bin/sh", args: ["-c", `echo '${output}'`] };
-  const access = resolveAccess(profile, fileOf(rawProvider("sr", {}, exec)), Date.now());
-  return { kind: "access", access };
 }
 
 const deps = { environment: { PATH: "/usr/bin:/bin" }, userAgent: "test" };

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 
 import type { KubeObject } from "../../../api/kubernetes.ts";
+import { keptLines } from "../../support/kept-lines.ts";
 import { eventing } from "../hand-made-installation.ts";
 import { apiError, guardOver, minute, recheck } from "./guard-over.ts";
 
@@ -19,6 +20,20 @@ test.each([
   guard.protect({ component: eventing("a"), anchor, isNew: row.isNew });
   await clock.advance(minute);
   expect(guard.protection.reason).toBe(row.reason);
+});
+
+test.each([
+  { name: "the cluster is a failure of the cluster", error: apiError(500), level: "debug" },
+  { name: "this program is an error", error: new TypeError("x is undefined"), level: "error" },
+])("policies that are not installed because of $name", async ({ error, level }) => {
+  const { log, lines } = keptLines();
+  const { clock, protect } = guardOver({
+    log,
+    changed: () => ({ get: () => Promise.reject(error) }),
+  });
+  protect("a");
+  await clock.advance(1);
+  expect(lines.map((line) => line.split(":")[0])).toEqual([level]);
 });
 
 describe("a cluster on which the controller may not install policies", () => {

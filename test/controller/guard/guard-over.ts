@@ -5,6 +5,7 @@ import type { KubeClient } from "../../../access/kube/kube-client.ts";
 import { describe as nameOf } from "../../../api/kubernetes.ts";
 import { ClusterGuard } from "../../../controller/guard/cluster-guard.ts";
 import { HubUsers } from "../../../controller/guard/policy.ts";
+import type { Log } from "../../../controller/log.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import { silentLog } from "../../support/silent-log.ts";
 import { eventing } from "../hand-made-installation.ts";
@@ -17,12 +18,13 @@ export const recheck = 11 * minute;
 
 interface Scene {
   readonly protection?: "Auto" | "Policy" | "TwinOwner";
+  readonly log?: Log;
   /** What is special about the cluster. */
   readonly changed?: (client: KubeClient, spoke: MemorySpoke) => Partial<KubeClient>;
 }
 
 /** A guard over a cluster that may refuse something, what it has told so far, and the withdrawn confirmations. */
-export function guardOver({ protection = "Policy", changed = () => ({}) }: Scene) {
+export function guardOver({ protection = "Policy", log = silentLog, changed = () => ({}) }: Scene) {
   const clock = new FakeClock();
   const spoke = new MemorySpoke(hubId);
   const life = new AbortController();
@@ -39,7 +41,7 @@ export function guardOver({ protection = "Policy", changed = () => ({}) }: Scene
     },
     {
       clock,
-      log: silentLog,
+      log,
       hubId,
       users: new HubUsers(),
       protection,

@@ -9,25 +9,34 @@ import { componentId } from "../../../api/keys.ts";
 import { ocmLabels } from "../../../controller/sets/find-selection.ts";
 import { FleetSets, type FleetSetsOptions } from "../../../controller/sets/fleet-sets.ts";
 import { settled } from "../../support/fake-clock.ts";
+import { keptLines } from "../../support/kept-lines.ts";
 import { silentLog } from "../../support/silent-log.ts";
 import { emptyReleases } from "./empty-releases.ts";
+import { leadSets } from "./lead-sets.ts";
 import { ocmSlice } from "./ocm-slice.ts";
 import { apiError, SetHub } from "./set-hub.ts";
 
 const minuteMs = 60_000;
 
+/** Stores a ClusterProfile of Open Cluster Management for a ManagedCluster. */
+function putOcmProfile(
+  hub: SetHub,
+  metadata: { readonly name: string; readonly creationTimestamp?: string },
+  cluster: string,
+): void {
+  hub.put({
+    apiVersion: clusterProfileApiVersion,
+    kind: "ClusterProfile",
+    metadata: { namespace: "fleet", labels: { [ocmLabels.cluster]: cluster }, ...metadata },
+    spec: { clusterManager: { name: ocmManager } },
+    status: { conditions: [{ type: "ControlPlaneHealthy", status: "True" }] },
+  });
+}
+
 /** A hub with two clusters that an older set has from a Placement, and a younger one by a selector. */
 function hubWithRivals(): SetHub {
   const hub = new SetHub();
-  for (const name of ["eu", "us"]) {
-    hub.put({
-      apiVersion: clusterProfileApiVersion,
-      kind: "ClusterProfile",
-      metadata: { namespace: "fleet", name, labels: { [ocmLabels.cluster]: name } },
-      spec: { clusterManager: { name: ocmManager } },
-      status: { conditions: [{ type: "ControlPlaneHealthy", status: "True" }] },
-    });
-  }
+  for (const name of ["eu", "us"]) putOcmProfile(hub, { name }, name);
   const decisions = [{ clusterName: "eu" }, { clusterName: "us" }];
   hub.put(ocmSlice("prod-1", { [ocmLabels.placement]: "prod" }, decisions));
   hub.putSet(
@@ -115,6 +124,28 @@ test.each([
   await wait();
   // The older set keeps the cluster that it has a component on.
   expect(hub.names()).toEqual(["older-eu", "younger-us"]);
+});
+
+test("a later ClusterProfile with the label of a cluster does not take the cluster away", async () => {
+  const hub = new SetHub();
+  putOcmProfile(hub, { name: "later", creationTimestamp: "2026-11-02T00:00:00Z" }, "eu");
+  putOcmProfile(hub, { name: "first", creationTimestamp: "2026-11-01T00:00:00Z" }, "eu");
+  hub.put(ocmSlice("prod-1", { [ocmLabels.placement]: "prod" }, [{ clusterName: "eu" }]));
+  hub.putSet({ clusters: { from: "OCMPlacement", ocmPlacement: { name: "prod" } } });
+  leadSets(hub);
+  await wait();
+  expect(hub.names()).toEqual(["prod-first"]);
+});
+
+test("a bug at the start is an error in the log, and does not look like a hub without sets", async () => {
+  const hub = new SetHub();
+  hub.putProfile("eu");
+  // The CRD refuses such a set.
+  hub.putSet({ clusters: Object({ from: "Selector", selector: null }) });
+  const { log, lines } = keptLines();
+  leadSets(hub, { log });
+  await wait();
+  expect(lines).toEqual(["error: Fleet sets could not be started"]);
 });
 
 test("placements of a hub that is busy stop the other sets for a minute at most", async () => {

@@ -9,7 +9,7 @@ import { Verifications } from "../../../controller/verify/verifications.ts";
 import type { Verification } from "../../../sets/check-answer.ts";
 import { bareClient } from "../../support/bare-client.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
-import { silentLog } from "../../support/silent-log.ts";
+import { keptLines } from "../../support/kept-lines.ts";
 
 const service = {
   namespace: "monitoring",
@@ -37,6 +37,7 @@ type Request = KubeClient["request"];
 /** Verifications over clusters that answer so, and what is told of them. */
 function asking(request: Request) {
   const clock = new FakeClock();
+  const { log, lines } = keptLines();
   const told: string[] = [];
   const unused: string[] = [];
   let asked = 0;
@@ -51,14 +52,14 @@ function asking(request: Request) {
     spokes: { acquire },
     clock,
     random: () => 0.5,
-    log: silentLog,
+    log,
     onAnswer: (set) => told.push(set),
     onUnused: ({ name }) => unused.push(name),
   });
   onTestFinished(() => verifications[Symbol.dispose]());
   const answerOf = (cluster: string) =>
     verifications.answersOf("set").get(`fleet/${cluster}`)?.checks.get("rate");
-  return { clock, told, unused, verifications, answerOf, asked: () => asked };
+  return { clock, lines, told, unused, verifications, answerOf, asked: () => asked };
 }
 
 function value(text: string): unknown {
@@ -116,6 +117,24 @@ test("a cluster that cannot be reached, or that never answers, is no good answer
     kind: "unasked",
     message: "the cluster did not answer within 20 s",
   });
+});
+
+test("a bug of this program is an error in the log and no good answer, and the cluster is asked again", async () => {
+  let isBroken = true;
+  const { clock, lines, verifications, answerOf } = asking(async () => {
+    if (isBroken) throw new TypeError("x is undefined");
+    return value("0");
+  });
+  verifications.ask("set", [about("a")]);
+  await clock.advance(1_000);
+  expect(answerOf("a")).toMatchObject({
+    kind: "unasked",
+    message: "internal error, see the log of the controller",
+  });
+  expect(lines).toEqual(["error: Internal error"]);
+  isBroken = false;
+  await clock.advance(40_000);
+  expect(answerOf("a")?.kind).toBe("good");
 });
 
 test("eight clusters are asked at the same time, and no more", async () => {
