@@ -1,12 +1,19 @@
-import { type Component, operatorApiVersion } from "../../../api/component.ts";
+import type { KubeClient } from "../../../access/kube/kube-client.ts";
+import type { SpokeConnection } from "../../../access/spokes/spokes.ts";
+import {
+  type ClusterProfileRef,
+  type Component,
+  operatorApiVersion,
+} from "../../../api/component.ts";
 import { FleetError } from "../../../api/errors.ts";
-import type { ObjectMeta } from "../../../api/kubernetes.ts";
+import type { KubeObject, ObjectMeta } from "../../../api/kubernetes.ts";
 import type { Reason } from "../../../api/reasons.ts";
 import { asComponent } from "../../../controller/component-identity.ts";
 import { deliver } from "../../../controller/deliver.ts";
 import type { NewEvent } from "../../../controller/events.ts";
 import type { PullDeps } from "../../../controller/pull/pull-deps.ts";
 import { Installation } from "../../../controller/reconcile/installation.ts";
+import { bareClient } from "../../support/bare-client.ts";
 import { serving } from "../../support/component.ts";
 import { componentsOf } from "../../support/components.ts";
 import { MemoryHub } from "../../support/memory-hub.ts";
@@ -37,6 +44,8 @@ interface ClusterOptions {
   readonly goingSince?: string;
   /** Why the hub has no connection to the spoke. Absent: nobody is to ask. */
   readonly refusal?: Reason;
+  /** What the spoke answers when its anchor is read. Absent: the hub has no connection, or nobody is to ask. */
+  readonly anchor?: () => Promise<KubeObject | undefined>;
   /** Absent: there is no release. */
   readonly releases?: PullDeps["releases"];
   /** Called after each write of a work, with its name. */
@@ -78,6 +87,7 @@ export function hubThatPulls({
   available = "True",
   goingSince,
   refusal,
+  anchor,
   releases,
   onApplied,
 }: ClusterOptions = {}) {
@@ -124,10 +134,15 @@ export function hubThatPulls({
     return Promise.resolve();
   };
   const events = { record: take, audit: take };
-  const acquire = (): Promise<never> =>
-    refusal === undefined
-      ? unexpected()
-      : Promise.reject(new FleetError(refusal, "the hub has no connection"));
+  const acquire = async (ref: ClusterProfileRef): Promise<SpokeConnection> => {
+    if (refusal !== undefined) throw new FleetError(refusal, "the hub has no connection");
+    if (anchor === undefined) return unexpected();
+    const get: KubeClient["get"] = ({ resource }) =>
+      resource.kind === "ConfigMap" ? anchor() : Promise.resolve(undefined);
+    const profile = { namespace: ref.namespace, name: ref.name, uid: "profile" };
+    const { signal } = new AbortController();
+    return { client: bareClient({ get }), profile, provider: "", fingerprint: "", signal };
+  };
   const settings = { mode: "Auto", agentImage: "image", namespaces } as const;
   const pull = { ...settings, watch: { open: () => undefined } };
   return {

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 
+import { ApiError } from "../../../access/kube/api-error.ts";
 import { conditionOf } from "../../../api/conditions.ts";
 import { componentWorkName } from "../../../api/delivery.ts";
 import { serving } from "../../support/component.ts";
@@ -108,6 +109,25 @@ test.each(["SpokeUnreachable", "AccessProviderNotConfigured", "ClusterProfileNot
     expect(told).toEqual([expect.stringMatching(new RegExp(`^${refusal}: .*force-orphan=`))]);
   },
 );
+
+test("a component that was pushed before does not go while its spoke answers 503 about the anchor", async () => {
+  const busy = { status: 503, reason: "ServiceUnavailable", message: "", causes: [] };
+  const error = new ApiError({ ...busy, isStatus: true, request: "GET /anchor" });
+  const { stored, told } = await removed({
+    annotations: pushed,
+    cluster: { anchor: () => Promise.reject(error) },
+  });
+  expect(stored?.metadata.finalizers).toHaveLength(1);
+  expect(told.join()).not.toContain("Removed everything");
+});
+
+test("a component that was pushed before goes when its spoke has no anchor", async () => {
+  const { stored } = await removed({
+    annotations: pushed,
+    cluster: { anchor: () => Promise.resolve(undefined) },
+  });
+  expect(stored?.metadata.finalizers).toEqual([]);
+});
 
 test("a record that no ClusterProfile contradicts any more is believed", async () => {
   const { requests } = await removed({ cluster: { label: null }, work: {} });
