@@ -39,6 +39,14 @@ export function memberPrefix(shards: number): string {
   return `knfleet-member-of-${shards}-`;
 }
 
+/** The longest duration of a Lease, in ms. */
+export const longestDurationMs = 60_000;
+
+/** How much of the duration that a Lease says is believed, in ms. Whoever may write Leases could stop all replicas for a day, or a migration, with one that says more. */
+export function believedDurationMs(saidMs: number): number {
+  return Math.min(saidMs, longestDurationMs);
+}
+
 /** Leases with this label are claims of clusters. The value is the `profileDigest` of the ClusterProfile that has the cluster. */
 export const claimLabel = "knfleet.dev/cluster-claim";
 

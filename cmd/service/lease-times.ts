@@ -1,10 +1,10 @@
 import { Option } from "commander";
 
 import { FleetError } from "../../api/errors.ts";
+import { longestDurationMs } from "../../api/shards.ts";
 import {
   defaultLeaseTimes,
   type LeaseTimes,
-  longestDurationMs,
   releasedSeconds,
 } from "../../controller/leader/lease.ts";
 import { durationOf } from "./flag-values.ts";

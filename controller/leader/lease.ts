@@ -5,6 +5,7 @@ import type { Clock } from "../../access/time/clock.ts";
 import { Deadline } from "../../access/time/deadline.ts";
 import type { KubeObject, Manifest } from "../../api/kubernetes.ts";
 import { knownResource } from "../../api/resources.ts";
+import { believedDurationMs } from "../../api/shards.ts";
 import type { Log } from "../log.ts";
 
 /** When a Lease is renewed, lost, and free for others; as in client-go. */
@@ -52,9 +53,6 @@ export const leases = knownResource("coordination.k8s.io/v1", "Lease");
 
 /** A holder that stops writes this duration with an empty holder, as client-go does. People who empty a holder leave the duration. */
 export const releasedSeconds = 1;
-
-/** The longest duration of a Lease. Whoever may write Leases could stop all replicas for a day with one that says more, so no more is believed. */
-export const longestDurationMs = 60_000;
 
 /** Limit of one renewal, as a part of the renew deadline. It leaves time for a second one. */
 const renewPart = 0.4;
@@ -271,8 +269,7 @@ export function isReleased(lease: KubeObject | undefined): boolean {
 
 /** How long a Lease is left alone after its last change. Its holder may have been started with a longer duration than this process. */
 export function heldForMs(lease: KubeObject | undefined, times: LeaseTimes): number {
-  const said = Math.min(specOf(lease).durationMs ?? 0, longestDurationMs);
-  return Math.max(said, times.durationMs);
+  return Math.max(believedDurationMs(specOf(lease).durationMs ?? 0), times.durationMs);
 }
 
 function isEmpty(lease: KubeObject | undefined): boolean {

@@ -5,6 +5,7 @@ import { recordAt, textAt } from "../../../api/fields.ts";
 import type { KubeObject } from "../../../api/kubernetes.ts";
 import { knownResource } from "../../../api/resources.ts";
 import {
+  believedDurationMs,
   claimLabel,
   leaderLease,
   leasedPart,
@@ -66,13 +67,13 @@ function leaseOf({ metadata, ...object }: KubeObject): ControllerLease {
   const spec = recordAt(object, "spec");
   const renewed = Date.parse(textAt(spec, "renewTime") ?? "");
   const renewedAtMs = Number.isNaN(renewed) ? 0 : renewed;
-  const seconds = numberAt(spec, "leaseDurationSeconds") ?? 15;
+  const durationMs = believedDurationMs((numberAt(spec, "leaseDurationSeconds") ?? 15) * 1_000);
   return {
     namespace: metadata.namespace ?? "",
     name: metadata.name,
     holder: textAt(spec, "holderIdentity") ?? "",
     renewedAtMs,
-    endsAtMs: renewedAtMs + seconds * 1_000,
+    endsAtMs: renewedAtMs + durationMs,
   };
 }
 

@@ -3,6 +3,7 @@ import { componentKinds, operatorApiVersion } from "../../../../api/component.ts
 import { recordAt, textAt } from "../../../../api/fields.ts";
 import { groupOf, type KubeObject } from "../../../../api/kubernetes.ts";
 import { knownResource } from "../../../../api/resources.ts";
+import { believedDurationMs } from "../../../../api/shards.ts";
 import { accountsOf, flavourOf, roleOf } from "../../hub/find-controller.ts";
 import { controllerLeasesIn, isHeldAt } from "../../hub/replicas.ts";
 import { itemsAt, numberAt, stringAt } from "../../selection/fields.ts";
@@ -111,8 +112,8 @@ function heldByUpstream(leases: readonly KubeObject[], nowMs: number): readonly 
     const spec = recordAt(lease, "spec");
     const holder = textAt(spec, "holderIdentity") ?? "";
     const renewed = Date.parse(stringAt(spec, "renewTime") ?? "");
-    const seconds = numberAt(spec, "leaseDurationSeconds") ?? 60;
-    const isHeld = holder !== "" && renewed + seconds * 1_000 > nowMs;
+    const durationMs = believedDurationMs((numberAt(spec, "leaseDurationSeconds") ?? 60) * 1_000);
+    const isHeld = holder !== "" && renewed + durationMs > nowMs;
     return isHeld ? [{ operator: "upstream", namespace, name, holder }] : [];
   });
 }

@@ -53,6 +53,11 @@ const cases: readonly Case[] = [
     leases: [lease("knfleet-controller", { holder: "pod-a", age: 21 })],
     is: [1, {}],
   },
+  {
+    name: "a leader of whose day only a minute is believed",
+    leases: [lease("knfleet-controller", { holder: "pod-a", age: 66, seconds: 86_400 })],
+    is: [1, {}],
+  },
   { name: "a Lease that was released", leases: [lease("knfleet-controller")], is: [1, {}] },
   {
     name: "replicas that share the fleet",
