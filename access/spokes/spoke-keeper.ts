@@ -111,7 +111,7 @@ export class SpokeKeeper {
 
   #applyOutcome(): void {
     this.#excess.end();
-    this.#endGrace();
+    if (this.#isLinkCurrent()) this.#endGrace();
     this.#attempt?.abort();
     this.#attempt = undefined;
     this.#attemptError = undefined;
@@ -124,12 +124,18 @@ export class SpokeKeeper {
       if (this.#link !== undefined && this.#link.profile.uid !== access.profile.uid) {
         this.#drop("belongs to a ClusterProfile that was deleted and created again");
       }
-      if (!this.#isLinkCurrent()) this.#connect(outcome);
+      if (!this.#isLinkCurrent()) {
+        this.#connect(outcome);
+        this.#limitOldLink();
+      }
     }
     this.#refresh();
   }
 
-  /** A link that still works is kept for a while where the profile leads nowhere, or to a cluster that does not answer. `acquire` throws meanwhile. */
+  /**
+   * A link that still works is kept for a while where the profile leads nowhere, or to a cluster that does not answer. The time begins with the first change that leads away from the
+   * cluster, so that a profile that keeps changing does not keep it for ever.
+   */
   #limitOldLink(): void {
     if (this.#link === undefined) return;
     const giveUp = (): void => this.#drop("was given up");
@@ -178,7 +184,6 @@ export class SpokeKeeper {
         await link[Symbol.asyncDispose]();
         if (isAborted(signal)) return;
         this.#attemptError = this.#failureOf(link, error);
-        this.#limitOldLink();
         this.#refresh();
       }
       const isOfPlugin = this.#attemptError.code?.startsWith("Plugin") === true;
@@ -208,6 +213,7 @@ export class SpokeKeeper {
     const link = this.#link;
     this.#link = undefined;
     this.#down = undefined;
+    this.#endGrace();
     this.#refresh();
     void link?.close(stale(why));
   }

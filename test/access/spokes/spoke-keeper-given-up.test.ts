@@ -19,8 +19,14 @@ class GraceClock extends QuickClock {
     return { [Symbol.dispose]: () => this.#ends.delete(callback) };
   }
 
-  passThreeMinutes(): void {
-    for (const end of this.#ends) end();
+  /** What happens when three minutes that have begun are over. */
+  get begun(): ReadonlySet<() => void> {
+    return new Set(this.#ends);
+  }
+
+  /** Ends the three minutes that go on, of all or of those that had begun at a time. */
+  passThreeMinutes(begun = this.begun): void {
+    for (const end of begun) if (this.#ends.has(end)) end();
   }
 }
 
@@ -76,3 +82,31 @@ test.each(changes)(
     expect(connection.signal.aborted).toBe(false);
   },
 );
+
+test.each(changes)(
+  "the three minutes of the connection of a profile %s begin with its first change",
+  async (_, outcome) => {
+    const { clock, keeper, connection } = await connected();
+    keeper.update(outcome);
+    const { begun } = clock;
+    // Nobody waits until one of them has failed.
+    for (const port of [2, 3, 4]) {
+      keeper.update(accessTo(`https://127.0.0.1:${port}`));
+      keeper.update({ kind: "error", error: invalid });
+    }
+    clock.passThreeMinutes(begun);
+    await vi.waitFor(() => expect(connection.signal.aborted).toBe(true), patience);
+  },
+);
+
+test("a later change has three minutes of its own when the cluster was reached in between", async () => {
+  const { clock, keeper, connection, server } = await connected();
+  keeper.update(accessTo(dead));
+  const { begun } = clock;
+  keeper.update(accessTo(server));
+  keeper.update(accessTo(dead));
+  clock.passThreeMinutes(begun);
+  expect(connection.signal.aborted).toBe(false);
+  clock.passThreeMinutes();
+  await vi.waitFor(() => expect(connection.signal.aborted).toBe(true), patience);
+});
