@@ -4,8 +4,12 @@ import {
   fleetSetApiVersion,
   type FleetSetKind,
   type FleetSetStatus,
+  revisionAnnotations,
   setLabels,
 } from "../../../api/fleet-set.ts";
+import type { KubeObject } from "../../../api/kubernetes.ts";
+import { type RevisionContent, revisionNameOf } from "../../../sets/desired-spec.ts";
+import { revisionObject } from "../../../sets/revision-object.ts";
 import { component, type ComponentFacts } from "./fleet-facts.ts";
 
 interface SetFacts {
@@ -130,4 +134,42 @@ export function stamped(
     [setLabels.stage]: stage,
   };
   return { ...made, metadata: { ...made.metadata, labels } };
+}
+
+/** A set whose second stage waits for an approval. */
+export function awaitingSet(): FleetSet {
+  const set = fleetSet({ status: phased("AwaitingApproval", { stage: "early" }) });
+  const { spec, status = {} } = set;
+  const { rollout } = spec;
+  if (rollout === undefined) throw new Error("The set has no stages");
+  const stages = [
+    { name: "canary", selector: {} },
+    { name: "early", selector: {}, after: { approval: true } },
+  ];
+  return {
+    ...set,
+    spec: { ...spec, rollout: { ...rollout, stages } },
+    status: {
+      ...status,
+      stages: (status.stages ?? []).map((stage) =>
+        stage.name === "early" ? { ...stage, state: "AwaitingApproval" } : stage,
+      ),
+    },
+  };
+}
+
+/** A revision of `fleetSet()` that was rolled out, as the hub stores it. */
+export function completedRevision(
+  number: number,
+  template: RevisionContent["template"],
+  annotations: Readonly<Record<string, string>> = {},
+): KubeObject {
+  const set = fleetSet();
+  const name = revisionNameOf({ ...set, spec: { template } });
+  const object = revisionObject(set, { name, number, content: { template } });
+  const marks = { [revisionAnnotations.completed]: String(number), ...annotations };
+  return {
+    ...object,
+    metadata: { ...object.metadata, name, uid: name, resourceVersion: "1", annotations: marks },
+  };
 }

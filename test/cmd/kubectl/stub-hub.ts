@@ -35,9 +35,11 @@ export interface StubHub extends AsyncDisposable {
   readonly connections: readonly unknown[];
 }
 
+/** Serves these objects. `wait` is awaited before each answer. */
 export async function startStubHub(
   objects: readonly KubeObject[],
   answer: Answer = () => undefined,
+  wait?: () => Promise<void>,
 ): Promise<StubHub> {
   const requests: string[] = [];
   const connections: unknown[] = [];
@@ -47,7 +49,8 @@ export async function startStubHub(
     requests.push(`${method} ${path}`);
     const parts: Buffer[] = [];
     request.on("data", (part: Buffer) => parts.push(part));
-    request.on("end", () => {
+    request.on("end", async () => {
+      await wait?.();
       const text = Buffer.concat(parts).toString("utf8");
       const body: unknown = text === "" ? undefined : JSON.parse(text);
       const { accept = "" } = headers;

@@ -1,13 +1,11 @@
 import { isRecord } from "../../../../api/fields.ts";
 import { revisionAnnotations } from "../../../../api/fleet-set.ts";
 import type { KubeObject } from "../../../../api/kubernetes.ts";
-import { type RevisionContent, revisionNameOf } from "../../../../sets/desired-spec.ts";
-import { revisionObject } from "../../../../sets/revision-object.ts";
 import { recordedBinding } from "../controller-binding.ts";
 import { component } from "../fleet-facts.ts";
 import { recordedObjects } from "../recorded-hub.ts";
 import { reviews } from "../reviews.ts";
-import { fleetSet, phased } from "../set-facts.ts";
+import { awaitingSet, completedRevision } from "../set-facts.ts";
 import { type Answer, startStubHub, type StubHub } from "../stub-hub.ts";
 import { answersTables } from "../stub-tables.ts";
 
@@ -57,47 +55,16 @@ function findable(object: KubeObject): KubeObject {
   };
 }
 
-/** A set whose second stage waits for an approval, on clusters of namespace `fleet`. */
-function waitingSet(): KubeObject {
-  const set = fleetSet({ status: phased("AwaitingApproval", { stage: "early" }) });
-  const { stages = [] } = set.status ?? {};
-  const rollout = {
-    ...set.spec.rollout,
-    stages: [
-      { name: "canary", selector: {} },
-      { name: "early", selector: {}, after: { approval: true } },
-    ],
-  };
-  return {
-    ...set,
-    spec: {
-      ...set.spec,
-      clusters: { from: "Selector", selector: { namespaces: ["fleet"] } },
-      rollout,
-    },
-    status: {
-      ...set.status,
-      stages: stages.map((stage) =>
-        stage.name === "early" ? { ...stage, state: "AwaitingApproval" } : stage,
-      ),
-    },
-  };
-}
+/** What `rollout history` shows of a revision besides its content. */
+const record = JSON.stringify([
+  { what: "abort", at: "2026-11-21T03:40:00Z", user: hostile, reason: hostile },
+]);
 
-/** A revision of the set: the one that it wants, or an earlier one. */
-function revision(number: number, template: RevisionContent["template"]): KubeObject {
-  const set = fleetSet();
-  const name = revisionNameOf({ ...set, spec: { template } });
-  const object = revisionObject(set, { name, number, content: { template } });
-  const record = [{ what: "abort", at: "2026-11-21T03:40:00Z", user: hostile, reason: hostile }];
-  const annotations = {
-    [revisionAnnotations.completed]: String(number),
-    [revisionAnnotations.record]: JSON.stringify(record),
-  };
-  return {
-    ...object,
-    metadata: { ...object.metadata, name, uid: name, resourceVersion: "1", annotations },
-  };
+/** A set that waits for an approval, on clusters of namespace `fleet`. */
+function waitingSet(): KubeObject {
+  const set = awaitingSet();
+  const clusters = { from: "Selector", selector: { namespaces: ["fleet"] } } as const;
+  return { ...set, spec: { ...set.spec, clusters } };
 }
 
 function profile(name: string, manager: string): KubeObject {
@@ -143,11 +110,12 @@ const configured: KubeObject = {
 const findableObjects: readonly KubeObject[] = [
   ...recordedObjects.filter(({ metadata }) => metadata.name !== "eu-1").map(findable),
   findable(waitingSet()),
-  revision(1, {
-    metadata: { annotations: { note: hostile } },
-    spec: { version: hostile },
-  }),
-  revision(2, { spec: { version: "1.23" } }),
+  completedRevision(
+    1,
+    { metadata: { annotations: { note: hostile } }, spec: { version: hostile } },
+    { [revisionAnnotations.record]: record },
+  ),
+  completedRevision(2, { spec: { version: "1.23" } }, { [revisionAnnotations.record]: record }),
   user,
   configured,
   profile("eu-1", "knfleet-register"),
