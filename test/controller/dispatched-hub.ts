@@ -9,6 +9,7 @@ import { Neighbours } from "../../controller/reconcile/neighbours.ts";
 import { TargetConnections } from "../../controller/target/target-connection.ts";
 import { Preparations } from "../../installation/desired.ts";
 import { BoundedCache, type Rendered } from "../../render/release/releases.ts";
+import { bareClient, unexpected } from "../support/bare-client.ts";
 import { serving } from "../support/component.ts";
 import { componentsOf } from "../support/components.ts";
 import { FakeClock } from "../support/fake-clock.ts";
@@ -18,10 +19,6 @@ import { silentLog } from "../support/silent-log.ts";
 
 export const kind = "KnativeServing";
 export const name = "knative-serving";
-
-export function unexpected(): never {
-  throw new Error("Nobody is to be asked");
-}
 
 /** Work for all shards with the same dependencies. */
 export function workOf(
@@ -52,19 +49,11 @@ export function hubWithNone({
   readonly shards?: number;
 } = {}) {
   const stored = (): Component => asComponent(memory.find(kind, name)) ?? unexpected();
-  const client: KubeClient = {
+  const client = bareClient({
     get: (...args) => memory.get(...args),
     replace: (...args) => memory.replace(...args),
-    server: "https://hub.test",
-    list: unexpected,
-    watch: unexpected,
-    create: unexpected,
-    apply: unexpected,
     patch,
-    remove: unexpected,
-    removeCollection: unexpected,
-    request: unexpected,
-  };
+  });
   const clock = new FakeClock();
   const log = silentLog;
   const told: { readonly event: NewEvent; readonly taken: () => void }[] = [];

@@ -7,18 +7,11 @@ import { componentKinds, forceOrphanAnnotation } from "../../api/component.ts";
 import { FleetError } from "../../api/errors.ts";
 import { Guards } from "../../controller/guard/guards.ts";
 import { namesChangeable } from "../../render/release/user-manifests.ts";
+import { unexpected } from "../support/bare-client.ts";
 import { serving } from "../support/component.ts";
 import { MemoryHub } from "../support/memory-hub.ts";
 import { silentLog } from "../support/silent-log.ts";
-import {
-  hubWithNone,
-  hubWithOne,
-  kind,
-  name,
-  refused,
-  unexpected,
-  workOf,
-} from "./dispatched-hub.ts";
+import { hubWithNone, hubWithOne, kind, name, refused, workOf } from "./dispatched-hub.ts";
 
 test("T-04 a component that may not use its cluster gets a condition, and no request is sent", async () => {
   const { memory, clock, told, dispatcher, stored, deps } = hubWithOne();

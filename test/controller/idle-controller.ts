@@ -9,12 +9,9 @@ import type { ControllerDeps } from "../../controller/controller-deps.ts";
 import { type Controller, startController } from "../../controller/controller.ts";
 import type { ListenAddress } from "../../controller/health.ts";
 import { BoundedCache, type Rendered } from "../../render/release/releases.ts";
+import { bareClient, unexpected } from "../support/bare-client.ts";
 import { FakeClock } from "../support/fake-clock.ts";
 import { silentLog } from "../support/silent-log.ts";
-
-function unexpected(): never {
-  throw new Error("Nobody is to be asked");
-}
 
 /** What is never answered: it ends with the signal. */
 export function never(signal: AbortSignal): Promise<never> {
@@ -44,19 +41,7 @@ export async function startIdle({
   clock = new FakeClock(),
   healthAddress,
 }: IdleOptions): Promise<Controller> {
-  const hub: KubeClient = {
-    server: "https://hub.test",
-    watch,
-    get,
-    list: unexpected,
-    create: unexpected,
-    replace: unexpected,
-    apply: unexpected,
-    patch: unexpected,
-    remove: unexpected,
-    removeCollection: unexpected,
-    request: unexpected,
-  };
+  const hub = bareClient({ watch, get });
   const deps = {
     hub,
     hubFor: () => hub,

@@ -1,6 +1,7 @@
 import type { KubeClient } from "../../access/kube/kube-client.ts";
 
-function unexpected(): never {
+/** What nobody may call. */
+export function unexpected(): never {
   throw new Error("The test expects no such request");
 }
 

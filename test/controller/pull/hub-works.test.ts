@@ -6,7 +6,8 @@ import { recordAt } from "../../../api/fields.ts";
 import type { KubeObject } from "../../../api/kubernetes.ts";
 import { ensureWork, orphanWork, removeOrphanedWorks } from "../../../controller/pull/hub-works.ts";
 import { agentWork } from "../../../controller/pull/works.ts";
-import { hubWithNone, unexpected } from "../dispatched-hub.ts";
+import { unexpected } from "../../support/bare-client.ts";
+import { hubWithNone } from "../dispatched-hub.ts";
 
 const desired = agentWork("spoke-1", "image");
 const { signal } = new AbortController();

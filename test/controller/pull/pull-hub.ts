@@ -13,11 +13,11 @@ import { deliver } from "../../../controller/deliver.ts";
 import type { NewEvent } from "../../../controller/events.ts";
 import type { PullDeps } from "../../../controller/pull/pull-deps.ts";
 import { Installation } from "../../../controller/reconcile/installation.ts";
-import { bareClient } from "../../support/bare-client.ts";
+import { bareClient, unexpected } from "../../support/bare-client.ts";
 import { serving } from "../../support/component.ts";
 import { componentsOf } from "../../support/components.ts";
 import { MemoryHub } from "../../support/memory-hub.ts";
-import { hubWithNone, kind, name, unexpected } from "../dispatched-hub.ts";
+import { hubWithNone, kind, name } from "../dispatched-hub.ts";
 
 /** Annotation of a component that was pulled to the ManagedCluster of these tests. */
 export const record = { "knfleet.dev/managed-cluster": "spoke-1" };

@@ -7,9 +7,10 @@ import { hold, NotHeld, release, wasWritten } from "../../../controller/reconcil
 import { Installation } from "../../../controller/reconcile/installation.ts";
 import { openStatusWriter } from "../../../controller/status/status-writer.ts";
 import { uninstall } from "../../../controller/uninstall/uninstall.ts";
+import { unexpected } from "../../support/bare-client.ts";
 import { serving } from "../../support/component.ts";
 import { MemoryHub } from "../../support/memory-hub.ts";
-import { hubWithNone, kind, name, unexpected, workOf } from "../dispatched-hub.ts";
+import { hubWithNone, kind, name, workOf } from "../dispatched-hub.ts";
 
 const { signal } = new AbortController();
 const { finalizer } = componentKinds.KnativeServing;

@@ -16,6 +16,7 @@ import type { Outcome } from "../../../controller/status/outcome.ts";
 import { TargetConnections } from "../../../controller/target/target-connection.ts";
 import { Preparations } from "../../../installation/desired.ts";
 import { BoundedCache, type Rendered } from "../../../render/release/releases.ts";
+import { bareClient, unexpected } from "../../support/bare-client.ts";
 import { serving } from "../../support/component.ts";
 import { componentsOf } from "../../support/components.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
@@ -27,23 +28,11 @@ const { signal } = new AbortController();
 const ref = { namespace: "fleet", name: "a" };
 const name = "knative-serving";
 
-function unexpected(): never {
-  throw new Error("Nobody is to be asked");
-}
-
-const clientOf = (hub: MemoryHub): KubeClient => ({
-  get: (...args) => hub.get(...args),
-  replace: (...args) => hub.replace(...args),
-  server: "https://hub.test",
-  list: unexpected,
-  watch: unexpected,
-  create: unexpected,
-  apply: unexpected,
-  patch: unexpected,
-  remove: unexpected,
-  removeCollection: unexpected,
-  request: unexpected,
-});
+const clientOf = (hub: MemoryHub): KubeClient =>
+  bareClient({
+    get: (...args) => hub.get(...args),
+    replace: (...args) => hub.replace(...args),
+  });
 
 /** What is written on a component, whose spec names a version that there is not, when its spoke is as given. */
 async function reconciled(before: Outcome, spokes: Pick<Spokes, "acquire" | "state">) {

@@ -6,16 +6,13 @@ import { versionedKindId } from "../../../api/keys.ts";
 import type { KubeObject } from "../../../api/kubernetes.ts";
 import { knownResource } from "../../../api/resources.ts";
 import { Sweep } from "../../../controller/uninstall/finalize-sweep.ts";
+import { unexpected } from "../../support/bare-client.ts";
 import { silentLog } from "../../support/silent-log.ts";
 
 const { signal } = new AbortController();
 const resource = knownResource("v1", "ConfigMap");
 const namespace = "knative-eventing";
 const labelSelector = "knfleet.dev/component-uid=component";
-
-function unexpected(): never {
-  throw new Error("Nobody is to be asked");
-}
 
 function objectOf(name: string): KubeObject {
   const metadata = { name, namespace, uid: `uid-${name}`, resourceVersion: "1" };

@@ -4,8 +4,8 @@ import {
   missingRights,
   rightsToDelete,
 } from "../../../../../cmd/kubectl/commands/register/missing-rights.ts";
-import { unexpected } from "../../../../controller/dispatched-hub.ts";
 import { valueAt } from "../../../../fleet/json-record.ts";
+import { bareClient } from "../../../../support/bare-client.ts";
 
 const { signal } = new AbortController();
 const secrets = ["a", "b"].map((name) => ({
@@ -18,23 +18,13 @@ const secrets = ["a", "b"].map((name) => ({
 /** The rights that a caller lacks who may delete some names, and what was asked. */
 async function lacked(mayDelete: (name: unknown) => boolean) {
   const asked: unknown[] = [];
-  const client = {
-    server: "https://hub",
-    get: unexpected,
-    list: unexpected,
-    watch: unexpected,
-    create: unexpected,
-    replace: unexpected,
-    patch: unexpected,
-    apply: unexpected,
-    remove: unexpected,
-    removeCollection: unexpected,
+  const client = bareClient({
     request: async (_method: string, _path: string, body: unknown) => {
       const name = valueAt(body, "spec", "resourceAttributes", "name");
       asked.push(name);
       return { status: { allowed: mayDelete(name) } };
     },
-  };
+  });
   const lacks = await missingRights(rightsToDelete(secrets), client, signal);
   return { asked, names: lacks.map(({ name }) => name) };
 }
