@@ -1,9 +1,9 @@
-import { ApiError } from "../../access/kube/api-error.ts";
 import type { KubeClient, WatchEvent } from "../../access/kube/kube-client.ts";
 import { type Clock, delay } from "../../access/time/clock.ts";
 import { abortable } from "../../access/time/deadline.ts";
 import type { KubeObject, Manifest } from "../../api/kubernetes.ts";
 import { mergePatch } from "../../sets/desired-spec.ts";
+import { apiError } from "./api-error.ts";
 
 // oxlint-disable max-params -- the methods of the contract take options and, last, the signal
 type Client = Pick<
@@ -181,11 +181,6 @@ export class MemoryHub implements Client {
     this.#changed.resolve();
     this.#changed = Promise.withResolvers();
   }
-}
-
-function apiError(status: number, reason: string): ApiError {
-  const request = "PUT /memory";
-  return new ApiError({ status, reason, message: reason, causes: [], isStatus: true, request });
 }
 
 /** The uid that a patch asks for, as a real server compares it. */

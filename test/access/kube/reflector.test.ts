@@ -6,6 +6,7 @@ import { Reflector } from "../../../access/kube/reflector.ts";
 import { systemClock } from "../../../access/time/system-clock.ts";
 import type { KubeObject } from "../../../api/kubernetes.ts";
 import { knownResource } from "../../../api/resources.ts";
+import { apiError } from "../../support/api-error.ts";
 
 const ref = { resource: knownResource("v1", "ConfigMap"), namespace: "n" };
 
@@ -60,18 +61,6 @@ const gone = apiError(410, "Expired");
 
 function settled(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, 20));
-}
-
-function apiError(status: number, reason: string, retryAfterMs?: number): ApiError {
-  return new ApiError({
-    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
-    status,
-    reason,
-    message: reason,
-    causes: [],
-    isStatus: true,
-    request: "GET /x",
-  });
 }
 
 function reflecting(scripts: readonly Script[], list?: KubeList): Reflector {
@@ -270,7 +259,7 @@ describe("a reflector", () => {
   });
 
   test("asks nothing before the time that the server asked for, whoever hastens or refreshes", async () => {
-    const busy = apiError(429, "TooManyRequests", 1_000);
+    const busy = apiError(429, "TooManyRequests", "busy", 1_000);
     const reflector = reflecting([
       { events: [bookmark("5", true)], end: busy },
       { events: [bookmark("6", true)], end: "stays" },

@@ -5,7 +5,8 @@ import { conditionOf } from "../../../api/conditions.ts";
 import { revisionAnnotations, steering } from "../../../api/fleet-set.ts";
 import { recordOf } from "../../../sets/record-entry.ts";
 import { rolloutWith } from "../../sets/set-world.ts";
-import { apiError, hubWith, rollout, SetHub, whenUnselected } from "./set-hub.ts";
+import { apiError } from "../../support/api-error.ts";
+import { hubWith, rollout, SetHub, whenUnselected } from "./set-hub.ts";
 
 const selectedReason = (hub: SetHub, key: string): string | undefined =>
   conditionOf(hub.set(key).status?.conditions, "Selected")?.reason;

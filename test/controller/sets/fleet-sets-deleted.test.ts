@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
 
+import { apiError } from "../../support/api-error.ts";
 import { answered, leadSets, leadSetsOn } from "./lead-sets.ts";
-import { apiError, SetHub } from "./set-hub.ts";
+import { SetHub } from "./set-hub.ts";
 
 const deletionTimestamp = "2026-11-25T12:00:00Z";
 

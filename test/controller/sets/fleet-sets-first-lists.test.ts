@@ -8,13 +8,14 @@ import { setAnnotations, setLabels } from "../../../api/fleet-set.ts";
 import { componentId } from "../../../api/keys.ts";
 import { ocmLabels } from "../../../controller/sets/find-selection.ts";
 import { FleetSets, type FleetSetsOptions } from "../../../controller/sets/fleet-sets.ts";
+import { apiError } from "../../support/api-error.ts";
 import { settled } from "../../support/fake-clock.ts";
 import { keptLines } from "../../support/kept-lines.ts";
 import { silentLog } from "../../support/silent-log.ts";
 import { emptyReleases } from "./empty-releases.ts";
 import { leadSets } from "./lead-sets.ts";
 import { ocmSlice } from "./ocm-slice.ts";
-import { apiError, SetHub } from "./set-hub.ts";
+import { SetHub } from "./set-hub.ts";
 
 const minuteMs = 60_000;
 

@@ -1,9 +1,10 @@
 import { describe, expect, test } from "vitest";
 
 import type { FleetSetSpec } from "../../../api/fleet-set.ts";
+import { apiError } from "../../support/api-error.ts";
 import { silentLog } from "../../support/silent-log.ts";
 import { answered, leadSets } from "./lead-sets.ts";
-import { apiError, SetHub } from "./set-hub.ts";
+import { SetHub } from "./set-hub.ts";
 
 const many = 200;
 

@@ -1,8 +1,9 @@
 import { expect, test } from "vitest";
 
+import { apiError } from "../../support/api-error.ts";
 import { silentLog } from "../../support/silent-log.ts";
 import { answered, leadSets } from "./lead-sets.ts";
-import { apiError, rollout, SetHub, whenUnselected } from "./set-hub.ts";
+import { rollout, SetHub, whenUnselected } from "./set-hub.ts";
 
 const minute = 60_000;
 

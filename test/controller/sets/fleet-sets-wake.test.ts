@@ -2,8 +2,9 @@ import { describe, expect, test } from "vitest";
 
 import { type FleetSetSpec, holdLabel, type NotableCluster } from "../../../api/fleet-set.ts";
 import { rolloutWith } from "../../sets/set-world.ts";
+import { apiError } from "../../support/api-error.ts";
 import { answered, leadSets } from "./lead-sets.ts";
-import { apiError, rollout, SetHub, whenUnselected } from "./set-hub.ts";
+import { rollout, SetHub, whenUnselected } from "./set-hub.ts";
 
 const apiVersion = "operator.knative.dev/v1beta1";
 const paused = rolloutWith({ paused: true });

@@ -6,10 +6,11 @@ import type { References } from "../../../access/providers/references.ts";
 import { abortable } from "../../../access/time/deadline.ts";
 import { Components } from "../../../controller/components.ts";
 import { FleetSets, type FleetSetsOptions } from "../../../controller/sets/fleet-sets.ts";
+import { apiError } from "../../support/api-error.ts";
 import { settled } from "../../support/fake-clock.ts";
 import { silentLog } from "../../support/silent-log.ts";
 import { emptyReleases } from "./empty-releases.ts";
-import { apiError, type SetHub } from "./set-hub.ts";
+import { type SetHub } from "./set-hub.ts";
 
 /** Sets that are rolled out, and how often their facts were gathered: once for each look that writes no mark. */
 export interface LedSets {

@@ -8,7 +8,7 @@ import {
   type NotTaken,
   sendAll,
 } from "../../../controller/sets/send-writes.ts";
-import { apiError } from "./set-hub.ts";
+import { apiError } from "../../support/api-error.ts";
 
 const { signal } = new AbortController();
 

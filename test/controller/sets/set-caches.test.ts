@@ -1,9 +1,9 @@
 import { expect, onTestFinished, test } from "vitest";
 
 import { SetCaches } from "../../../controller/sets/set-caches.ts";
+import { apiError } from "../../support/api-error.ts";
 import { FakeClock, settled } from "../../support/fake-clock.ts";
 import { silentLog } from "../../support/silent-log.ts";
-import { apiError } from "./set-hub.ts";
 
 function nothing(): void {}
 

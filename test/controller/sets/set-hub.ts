@@ -1,4 +1,4 @@
-import { ApiError } from "../../../access/kube/api-error.ts";
+"../../../access/kube/api-error.ts";
 import type { KubeClient, ObjectRef, WatchEvent } from "../../../access/kube/kube-client.ts";
 import type { ReferencePolicy } from "../../../access/providers/reference-policy.ts";
 import { isClusterProfile } from "../../../api/cluster-profile.ts";
@@ -23,6 +23,7 @@ import { RevisionWriter } from "../../../controller/sets/write-revisions.ts";
 import { SetWriter } from "../../../controller/sets/write-set.ts";
 import { mergePatch } from "../../../sets/desired-spec.ts";
 import { rolloutWith, SetWorld } from "../../sets/set-world.ts";
+import { apiError } from "../../support/api-error.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 
 // oxlint-disable max-params -- the methods of the contract take options and, last, the signal
@@ -84,7 +85,7 @@ export class SetHub {
       },
     };
     this.objects.set(key, stored);
-    this.#writeStatus({ type: before === undefined ? "ADDED" : "MODIFIED", object: stored });
+    this.#notifyWatchers({ type: before === undefined ? "ADDED" : "MODIFIED", object: stored });
     return stored;
   }
 
@@ -254,11 +255,11 @@ export class SetHub {
   #delete(key: string): boolean {
     const object = this.objects.get(key);
     this.objects.delete(key);
-    if (object !== undefined) this.#writeStatus({ type: "DELETED", object });
+    if (object !== undefined) this.#notifyWatchers({ type: "DELETED", object });
     return object !== undefined;
   }
 
-  #writeStatus(event: WatchEvent): void {
+  #notifyWatchers(event: WatchEvent): void {
     for (const watcher of this.watchers) watcher(event);
   }
 
@@ -284,12 +285,6 @@ export class SetHub {
     const sets = [...this.objects.values()].filter(isFleetSet);
     return new Map(sets.map((set) => [setId(set), set]));
   }
-}
-
-/** An error as an API server answers it. */
-export function apiError(status: number, reason: string, message: string = reason): ApiError {
-  const request = "PUT /memory";
-  return new ApiError({ status, reason, message, causes: [], isStatus: true, request });
 }
 
 function keyOfRef({ resource, namespace, name }: ObjectRef): string {

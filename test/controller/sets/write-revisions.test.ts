@@ -5,8 +5,8 @@ import type { KubeObject } from "../../../api/kubernetes.ts";
 import { RevisionWriter } from "../../../controller/sets/write-revisions.ts";
 import type { Revision, RevisionMark } from "../../../sets/facts.ts";
 import { SetWorld } from "../../sets/set-world.ts";
+import { apiError } from "../../support/api-error.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
-import { apiError } from "./set-hub.ts";
 
 const { signal } = new AbortController();
 const now = "2026-01-01T00:00:00Z";

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
 import { readProfile } from "../../../../cmd/kubectl/hub/profiles.ts";
-import { apiError } from "../../../controller/sets/set-hub.ts";
+import { apiError } from "../../../support/api-error.ts";
 
 const ref = { namespace: "fleet", name: "eu-1" };
 const unread = "ClusterProfile fleet/eu-1 could not be read";
