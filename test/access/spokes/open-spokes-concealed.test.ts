@@ -1,6 +1,4 @@
-import { once } from "node:events";
 import { chmod, mkdtemp, rm, writeFile } from "node:fs/promises";
-import { createServer, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
@@ -12,11 +10,11 @@ import type { ClusterProfile } from "../../../api/cluster-profile.ts";
 import { FleetError } from "../../../api/errors.ts";
 import { fleetErrorOf } from "../../../controller/status/outcome.ts";
 import { createAuthority } from "../../fleet/certificates.ts";
-import { portOf } from "../../fleet/ports.ts";
 import { QuickClock } from "../../support/quick-clock.ts";
 import { startApiStub, type StubAnswer } from "../api-stub.ts";
 import { entryOf, profileOf, rawProvider } from "../builders.ts";
 import { authority, serverIdentity, untilTheEnd } from "../loopback.ts";
+import { plainServer } from "../plain-server.ts";
 
 const signal = AbortSignal.timeout(120_000);
 const ref = { namespace: "fleet", name: "spoke-1" };
@@ -38,18 +36,6 @@ async function* profiles(found: ClusterProfile): AsyncGenerator<WatchEvent> {
   await new Promise((resolve) => signal.addEventListener("abort", resolve));
 }
 
-/** A TCP server that is no TLS server. */
-async function listening(onSocket: (socket: Socket) => void): Promise<string> {
-  const server = createServer((socket) => {
-    socket.on("error", () => undefined);
-    onSocket(socket);
-  });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  onTestFinished(() => void server.close());
-  return `https://127.0.0.1:${portOf(server.address())}`;
-}
-
 interface Behind {
   readonly server: string;
   readonly trust?: string;
@@ -63,13 +49,13 @@ function notHere(): StubAnswer {
 const places: Readonly<Record<string, () => Promise<Behind>>> = {
   "nothing listens": async () => ({ server: "https://127.0.0.1:1" }),
   "something listens that is no TLS server": async () => ({
-    server: await listening((socket) => void socket.end("SSH-2.0-OpenSSH_9.6\r\n")),
+    server: await plainServer((socket) => void socket.end("SSH-2.0-OpenSSH_9.6\r\n")),
   }),
   "something listens and says nothing, as behind a filter": async () => ({
-    server: await listening(() => undefined),
+    server: await plainServer(() => undefined),
   }),
   "something closes each connection": async () => ({
-    server: await listening((socket) => void socket.resetAndDestroy()),
+    server: await plainServer((socket) => void socket.resetAndDestroy()),
   }),
   "a TLS server has another certificate": async () => {
     const stub = untilTheEnd(await startApiStub({ identity: serverIdentity, answer: () => ({}) }));
