@@ -64,7 +64,8 @@ describe("a part of a release", () => {
       releases.load("knative-serving/1.23.0"),
     ]);
     expect(again).toBe(first);
-    expect(first.every(isDeepFrozen)).toBe(true);
+    expect(first.length).toBeGreaterThan(0);
+    expect(first.filter((manifest) => !isDeepFrozen(manifest))).toEqual([]);
     const older = await releases.load("knative-serving/1.22.0");
     expect(older.map(({ metadata }) => metadata.name)).toContain("config-retired");
   });

@@ -43,7 +43,9 @@ describe("the images of a file", () => {
   test("are those of the mirror that the spec names", async () => {
     const registry = { default: "mirror.example.com/knative/${NAME}:v1" };
     const { stdout } = await images({ version: "1.23", registry }, "-o", "name");
-    expect(lines(stdout).every((image) => image.startsWith("mirror.example.com/"))).toBe(true);
+    const found = lines(stdout);
+    expect(found).toContain("mirror.example.com/knative/activator:v1");
+    expect(found.filter((image) => !image.startsWith("mirror.example.com/"))).toEqual([]);
   });
 
   test("are those of another version with --version, and say who needs them", async () => {

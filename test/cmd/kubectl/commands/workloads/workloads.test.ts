@@ -91,7 +91,7 @@ describe("the workloads of a fleet", () => {
       "CLUSTER|NAMESPACE|KIND|NAME|READY|SINCE|REASON|MESSAGE",
       "<hub>|accounts|Trigger|bills|False|47h|BrokerMissing|The Broker default of bills does not exist",
       "<hub>|shop|Trigger|mails|False|30m|BrokerMissing|The Broker default of mails does not exist",
-      expect.stringMatching(/^<hub>\|shop\|Trigger\|orders\|True\|(?:2d|47h)\|<none>\|<none>$/),
+      "<hub>|shop|Trigger|orders|True|47h|<none>|<none>",
       "",
     ]);
   });
