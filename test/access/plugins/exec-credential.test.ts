@@ -6,6 +6,7 @@ import type { Credential } from "../../../access/plugins/credential.ts";
 import { parseExecCredential } from "../../../access/plugins/exec-credential.ts";
 import { FleetError } from "../../../api/errors.ts";
 import { createAuthority } from "../../fleet/certificates.ts";
+import { refusalOf } from "./refusal-of.ts";
 
 const v1 = "client.authentication.k8s.io/v1";
 const plan = { apiVersion: v1, command: "/p/plugin", provider: "sr" } as const;
@@ -17,16 +18,6 @@ const two = authority.issue({ commonName: "two", usage: "client" });
 function parse(status: unknown, overrides: object = {}): Credential {
   const output = { kind: "ExecCredential", apiVersion: v1, status, ...overrides };
   return parseExecCredential(JSON.stringify(output), plan, now);
-}
-
-function refusalOf(work: () => unknown): string {
-  try {
-    work();
-  } catch (error) {
-    if (error instanceof FleetError) return `${error.reason} ${error.code}`;
-    throw error;
-  }
-  return "nothing";
 }
 
 describe("the output of a plugin", () => {

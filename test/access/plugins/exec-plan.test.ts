@@ -5,8 +5,8 @@ import { endpointOf } from "../../../access/http/endpoint.ts";
 import { parseJson } from "../../../access/json.ts";
 import { execPlan, fingerprint, type ExecPlan } from "../../../access/plugins/exec-plan.ts";
 import { selectProvider } from "../../../access/providers/select-provider.ts";
-import { FleetError } from "../../../api/errors.ts";
 import { entryOf, fileOf, profileOf, rawProvider } from "../builders.ts";
+import { refusalOf } from "./refusal-of.ts";
 
 const exec = "client.authentication.k8s.io/exec";
 const args = "clusterprofiles.multicluster.x-k8s.io/exec/additional-args";
@@ -187,13 +187,3 @@ describe("the fingerprint", () => {
     expect(print({}, { a: 1, b: 3 })).not.toBe(plain);
   });
 });
-
-function refusalOf(work: () => unknown): string {
-  try {
-    work();
-  } catch (error) {
-    if (error instanceof FleetError) return `${error.reason} ${error.code}`;
-    throw error;
-  }
-  return "nothing";
-}
