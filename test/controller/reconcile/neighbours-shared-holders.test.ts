@@ -1,12 +1,12 @@
 import { describe, expect, test } from "vitest";
 
-import { ApiError } from "../../../access/kube/api-error.ts";
 import { systemClock } from "../../../access/time/system-clock.ts";
 import type { Component } from "../../../api/component.ts";
 import { objectId } from "../../../api/keys.ts";
 import { keyOf, type KubeObject } from "../../../api/kubernetes.ts";
 import { Neighbours } from "../../../controller/reconcile/neighbours.ts";
 import type { OwnershipQuestion } from "../../../installation/sharing.ts";
+import { apiError } from "../../support/api-error.ts";
 import {
   bornAt,
   type Cluster,
@@ -19,11 +19,6 @@ import {
 
 const { signal } = new AbortController();
 const second = component("KnativeEventing", "second", "two");
-
-function refusalOf(status: number): ApiError {
-  const facts = { status, reason: "", message: "no", causes: [], isStatus: true };
-  return new ApiError({ ...facts, request: "GET /" });
-}
 
 interface Try extends Cluster {
   readonly all?: readonly Component[];
@@ -89,11 +84,11 @@ describe("of objects that an installed component comes to want", () => {
   });
 
   test.each([403, 404])("nothing is known where nobody may ask (%i)", async (status) => {
-    expect(await held({ open: ids }, { refusal: refusalOf(status) })).toBeUndefined();
+    expect(await held({ open: ids }, { refusal: apiError(status, "", "no") })).toBeUndefined();
   });
 
   test.each([429, 500, 503, 504])("those are nobody's to take after %i", async (status) => {
-    const refusal = refusalOf(status);
+    const refusal = apiError(status, "", "no");
     await expect(held({ open: ids }, { refusal })).rejects.toBe(refusal);
   });
 });

@@ -1,6 +1,5 @@
 import { describe, expect, test } from "vitest";
 
-import { ApiError } from "../../../access/kube/api-error.ts";
 import { systemClock } from "../../../access/time/system-clock.ts";
 import type { Component } from "../../../api/component.ts";
 import type { FleetError } from "../../../api/errors.ts";
@@ -8,6 +7,7 @@ import type { Manifest } from "../../../api/kubernetes.ts";
 import type { SeenAnchor } from "../../../controller/apply/anchor/anchor.ts";
 import { installedRival } from "../../../controller/reconcile/installed-rival.ts";
 import { Neighbours } from "../../../controller/reconcile/neighbours.ts";
+import { apiError } from "../../support/api-error.ts";
 import { connectionTo } from "../../support/connection-to.ts";
 import { eventing } from "../apply/installer.ts";
 import {
@@ -36,11 +36,6 @@ function tried(
   const target = targetOf(one, cluster);
   const newcomer = { component: one, target, connection: connectionTo(target), manifests };
   return neighbours.assertNoOverlap(newcomer, () => all, signal);
-}
-
-function answer(status: number): ApiError {
-  const facts = { status, reason: "", message: "no", causes: [], isStatus: true };
-  return new ApiError({ ...facts, request: "GET /" });
 }
 
 const first = component("KnativeEventing", "first");
@@ -109,19 +104,19 @@ describe("a newcomer", () => {
   });
 
   test.each([429, 500, 503, 504])("is not accepted where the answer is %i", async (status) => {
-    const refusal = answer(status);
+    const refusal = apiError(status, "", "no");
     await expect(tried(second, { refusal, all: [first, second] })).rejects.toBe(refusal);
   });
 
   test("is not accepted beside a rival while its cluster cannot be identified", async () => {
-    const unnamed = answer(500);
+    const unnamed = apiError(500, "", "no");
     await expect(tried(second, { unnamed, all: [first, second] })).rejects.toBe(unnamed);
     const all = [first, second];
-    await expect(tried(second, { unnamed: answer(403), all })).resolves.toBeUndefined();
+    await expect(tried(second, { unnamed: apiError(403, "", "no"), all })).resolves.toBeUndefined();
   });
 
   test.each([403, 404])("is accepted without the right to list anchors (%i)", async (status) => {
-    const refusal = answer(status);
+    const refusal = apiError(status, "", "no");
     const all = [first, second];
     const neighbours = new Neighbours(systemClock);
     for (const one of all) {
@@ -269,11 +264,11 @@ describe("a newcomer whose anchor was just created", () => {
   });
 
   test("is accepted without the right to list anchors", async () => {
-    await expect(asked({ refusal: answer(403) })).resolves.toBeUndefined();
+    await expect(asked({ refusal: apiError(403, "", "no") })).resolves.toBeUndefined();
   });
 
   test("is not accepted while the older anchors cannot be listed", async () => {
-    const refusal = answer(500);
+    const refusal = apiError(500, "", "no");
     await expect(asked({ refusal })).rejects.toBe(refusal);
   });
 
@@ -282,7 +277,7 @@ describe("a newcomer whose anchor was just created", () => {
       own,
       bornAt("2026-01-01T00:00:04Z", madeAnchor(first, [role], "hub-b"), "other"),
     ];
-    await expect(asked({ forgotten: answer(500), roots })).rejects.toMatchObject({
+    await expect(asked({ forgotten: apiError(500, "", "no"), roots })).rejects.toMatchObject({
       reason: "AnchorConflict",
     });
   });
