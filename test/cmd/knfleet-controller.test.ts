@@ -9,24 +9,16 @@ import {
   type ControllerProcessOptions,
   type Exit,
 } from "../support/controller-process.ts";
+import { absentHubKubeconfig } from "./absent-hub.ts";
 
 const releaseDir = resolve(import.meta.dirname, "../fixtures/release");
-// Port 1 is nobody's: a hub that refuses every connection.
-const kubeconfigText = JSON.stringify({
-  apiVersion: "v1",
-  kind: "Config",
-  "current-context": "hub",
-  contexts: [{ name: "hub", context: { cluster: "hub", user: "hub" } }],
-  clusters: [{ name: "hub", cluster: { server: "https://127.0.0.1:1" } }],
-  users: [{ name: "hub", user: { token: "secret-token" } }],
-});
 
 let folder: string;
 let kubeconfig: string;
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "knfleet-controller-"));
-  kubeconfig = await file("kubeconfig", kubeconfigText);
+  kubeconfig = await file("kubeconfig", absentHubKubeconfig("secret-token"));
 });
 
 afterAll(async () => rm(folder, { recursive: true }));

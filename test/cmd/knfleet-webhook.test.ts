@@ -12,16 +12,8 @@ import { exchange } from "../fleet/https-exchange.ts";
 import { waitFor } from "../fleet/wait-for.ts";
 import { WebhookProcess } from "../support/webhook-process.ts";
 import { reviewOf } from "../webhook/serving.ts";
+import { absentHubKubeconfig } from "./absent-hub.ts";
 
-// Port 1 is nobody's: a hub that refuses every connection.
-const kubeconfigText = JSON.stringify({
-  apiVersion: "v1",
-  kind: "Config",
-  "current-context": "hub",
-  contexts: [{ name: "hub", context: { cluster: "hub", user: "hub" } }],
-  clusters: [{ name: "hub", cluster: { server: "https://127.0.0.1:1" } }],
-  users: [{ name: "hub", user: { token: "canary-token" } }],
-});
 const authority = createAuthority("test");
 
 let folder: string;
@@ -30,7 +22,7 @@ let kubeconfig: string;
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "knfleet-webhook-"));
   kubeconfig = join(folder, "kubeconfig");
-  await writeFile(kubeconfig, kubeconfigText, { mode: 0o600 });
+  await writeFile(kubeconfig, absentHubKubeconfig("canary-token"), { mode: 0o600 });
 });
 
 afterAll(async () => rm(folder, { recursive: true }));
