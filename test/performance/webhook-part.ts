@@ -5,6 +5,7 @@ import type { Cluster } from "../fleet/cluster.ts";
 import { startFleet } from "../fleet/fleet.ts";
 import { WebhookProcess } from "../support/webhook-process.ts";
 import { controllerUser, installWebhook, names, trustedOn } from "../webhook/guarded-hub.ts";
+import { reviewOf } from "../webhook/serving.ts";
 import { megabytes, medianOf } from "./figures.ts";
 import type { Goal } from "./goals.ts";
 import { usageOf } from "./process-usage.ts";
@@ -210,22 +211,7 @@ function component() {
 }
 
 function review(): string {
-  return JSON.stringify({
-    apiVersion: "admission.k8s.io/v1",
-    kind: "AdmissionReview",
-    request: {
-      uid: "4f3c",
-      kind: { group: "operator.knative.dev", version: "v1beta1", kind: "KnativeServing" },
-      resource: { group: "operator.knative.dev", version: "v1beta1", resource: "knativeservings" },
-      name: "knative-serving",
-      namespace: "guarded",
-      operation: "CREATE",
-      userInfo: { username: "alice", groups: ["system:authenticated"] },
-      object: component(),
-      oldObject: null,
-      dryRun: false,
-    },
-  });
+  return JSON.stringify(reviewOf({ namespace: "guarded", object: component() }));
 }
 
 const show = (ms: number): string => `${ms.toFixed(1)} ms`;
