@@ -60,6 +60,23 @@ const rolling: FleetSetStatus = {
   conditions,
 };
 
+/** What an API server fills into a rollout. */
+export const rolloutDefaults = {
+  unmatched: "Last",
+  order: "Hashed",
+  minReadySeconds: 0,
+  progressDeadline: "15m",
+  onFailure: "Pause",
+  paused: false,
+} as const;
+
+/** What an API server fills into the rest of a spec. */
+export const specDefaults = {
+  adoption: "IfEqual",
+  deletionPolicy: "Orphan",
+  revisionHistoryLimit: 10,
+} as const;
+
 /** A set as the hub returns it: of two stages, the second of which is rolled out unless said otherwise. */
 export function fleetSet(facts: SetFacts = {}): FleetSet {
   const { kind = "KnativeServingSet", namespace = "team-a", name = "prod", generation = 1 } = facts;
@@ -82,16 +99,9 @@ export function fleetSet(facts: SetFacts = {}): FleetSet {
           { name: "canary", selector: {}, maxConcurrency: 1 },
           { name: "early", selector: {} },
         ],
-        unmatched: "Last",
-        order: "Hashed",
-        minReadySeconds: 0,
-        progressDeadline: "15m",
-        onFailure: "Pause",
-        paused: false,
+        ...rolloutDefaults,
       },
-      adoption: "IfEqual",
-      deletionPolicy: "Orphan",
-      revisionHistoryLimit: 10,
+      ...specDefaults,
     },
     status: facts.status ?? rolling,
   };

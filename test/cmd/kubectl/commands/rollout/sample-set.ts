@@ -1,5 +1,6 @@
 import { isRecord, recordAt } from "../../../../../api/fields.ts";
 import type { FleetSet, FleetSetSpec, FleetSetStatus } from "../../../../../api/fleet-set.ts";
+import { rolloutDefaults, specDefaults } from "../../set-facts.ts";
 import type { Answer } from "../../stub-hub.ts";
 
 export const update = "prod-7c9f1b77e2";
@@ -20,16 +21,9 @@ const spec: FleetSetSpec = {
       { name: "early", selector: { matchLabels: { ring: "1" } }, before: { approval: true } },
       { name: "rest", selector: {} },
     ],
-    unmatched: "Last",
-    order: "Hashed",
-    minReadySeconds: 0,
-    progressDeadline: "15m",
-    onFailure: "Pause",
-    paused: false,
+    ...rolloutDefaults,
   },
-  adoption: "IfEqual",
-  deletionPolicy: "Orphan",
-  revisionHistoryLimit: 10,
+  ...specDefaults,
 };
 
 const counts = { done: 0, failed: 0, updating: 0, unreachable: 0 };
