@@ -18,7 +18,7 @@ import { connect } from "./commands/mcp/mcp-session.ts";
 import { component, now } from "./fleet-facts.ts";
 import { reviews } from "./reviews.ts";
 import { runText } from "./run-text.ts";
-import { type Answer, startStubHub } from "./stub-hub.ts";
+import { type Answer, forbidden, startStubHub } from "./stub-hub.ts";
 
 // Whoever wants release files fails and names this folder.
 const nowhere = "/no-such-folder/of-releases";
@@ -186,9 +186,8 @@ describe("a version that no release can be is told before anything is read", () 
 
 test("what the hub refuses is told before release files are wanted", async () => {
   const message = 'admission webhook "x" denied the request: no';
-  const body = { kind: "Status", apiVersion: "v1", code: 403, reason: "Forbidden", message };
   const { text, exitCode } = await run([local], "plan -f LOCAL", (request) =>
-    request.method === "PUT" ? { status: 403, body } : mayAll(request),
+    request.method === "PUT" ? forbidden(message) : mayAll(request),
   );
   expect(text).toContain(`hub: refused: ${message}`);
   expect(text).not.toContain(nowhere);

@@ -24,6 +24,12 @@ interface Streamed {
   readonly body?: undefined;
 }
 
+/** The answer to a caller without the right. */
+export function forbidden(message = "no") {
+  const body = { kind: "Status", apiVersion: "v1", code: 403, reason: "Forbidden", message };
+  return { status: 403, body };
+}
+
 /** A hub that serves recorded objects over plain HTTP, for golden files and for answers that no real hub gives. */
 export interface StubHub extends AsyncDisposable {
   readonly url: string;

@@ -13,7 +13,7 @@ import { recordedBinding } from "../controller-binding.ts";
 import { component } from "../fleet-facts.ts";
 import { runKnfleet, type Ran } from "../run-knfleet.ts";
 import { runText } from "../run-text.ts";
-import type { Answer } from "../stub-hub.ts";
+import { type Answer, forbidden } from "../stub-hub.ts";
 
 const extra = `apiVersion: v1
 kind: ConfigMap
@@ -45,8 +45,6 @@ interface HubPlan {
   readonly isDenied?: boolean;
 }
 
-const denied = { kind: "Status", apiVersion: "v1", code: 403, reason: "Forbidden", message: "no" };
-
 function list(items: readonly KubeObject[]) {
   const metadata = { resourceVersion: "7" };
   return { body: { kind: "List", apiVersion: "v1", metadata, items } };
@@ -69,7 +67,7 @@ function controller({ args, hasRival = false, isDenied = false, ...plan }: HubPl
     if (path.endsWith("/selfsubjectreviews")) return { body: { status: { userInfo } } };
     if (method !== "GET") return undefined;
     if (path === "/apis/apps/v1/deployments") {
-      if (isDenied) return { status: 403, body: denied };
+      if (isDenied) return forbidden();
       if (args === undefined) return list([]);
       return list(hasRival ? [deployment, rival] : [deployment]);
     }

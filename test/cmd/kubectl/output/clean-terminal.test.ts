@@ -20,7 +20,7 @@ import { pipe, widths } from "../golden/looks.ts";
 import { recordedFolder } from "../golden/record-scene.ts";
 import { sceneArgs } from "../golden/scenes.ts";
 import { runText, type RunText } from "../run-text.ts";
-import { startStubHub, type StubHub } from "../stub-hub.ts";
+import { forbidden, startStubHub, type StubHub } from "../stub-hub.ts";
 import { hostile, marker, spoiled, startLyingHub, startNamelessHub } from "./lying-hub.ts";
 
 const scenes = ["broken", "whole"] as const;
@@ -52,9 +52,7 @@ beforeAll(async () => {
   writeFileSync(join(hostileFiles, "providers.json"), providers);
   lying = await startLyingHub();
   nameless = await startNamelessHub();
-  const body = { kind: "Status", apiVersion: "v1", code: 403, reason: "Forbidden" };
-  const message = `may not${hostile} do this`;
-  refusing = await startStubHub([], () => ({ status: 403, body: { ...body, message } }));
+  refusing = await startStubHub([], () => forbidden(`may not${hostile} do this`));
 });
 afterAll(async () => {
   await lying[Symbol.asyncDispose]();

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { component } from "../../fleet-facts.ts";
 import { reviews } from "../../reviews.ts";
 import { runText } from "../../run-text.ts";
-import type { Answer } from "../../stub-hub.ts";
+import { type Answer, forbidden } from "../../stub-hub.ts";
 import { controllerTaking, startComparingHub, type ComparingHub } from "../diff/comparing-hub.ts";
 
 const older = {
@@ -123,9 +123,8 @@ describe("plan", () => {
 
   test("shows what a webhook has against it, and is 2", async () => {
     const message = 'admission webhook "x" denied the request: spec.version: no';
-    const said = { kind: "Status", apiVersion: "v1", code: 403, reason: "Forbidden", message };
     await using strict = await startComparingHub(older, {
-      answer: ({ method }) => (method === "PUT" ? { status: 403, body: said } : undefined),
+      answer: ({ method }) => (method === "PUT" ? forbidden(message) : undefined),
     });
     const { exitCode, stdout } = await planned(file("{}"), { on: strict });
     expect(stdout).toContain(`hub: refused: ${message}`);
@@ -182,8 +181,7 @@ describe("plan", () => {
 });
 
 const refuse = (message: string): Answer => {
-  const body = { kind: "Status", apiVersion: "v1", code: 403, reason: "Forbidden", message };
-  return ({ method }) => (method === "PUT" ? { status: 403, body } : undefined);
+  return ({ method }) => (method === "PUT" ? forbidden(message) : undefined);
 };
 
 describe("plan --version", () => {

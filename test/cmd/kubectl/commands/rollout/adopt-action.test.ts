@@ -16,7 +16,7 @@ import { commonOf, patchBetween } from "../../../../../cmd/kubectl/commands/roll
 import { DesiredSpecs, mergePatch } from "../../../../../sets/desired-spec.ts";
 import { textOf } from "../../golden/looks.ts";
 import { runText } from "../../run-text.ts";
-import { type Answer, startStubHub } from "../../stub-hub.ts";
+import { type Answer, forbidden, startStubHub } from "../../stub-hub.ts";
 
 const golden = join(import.meta.dirname, "../../../../golden/rollout");
 
@@ -236,8 +236,7 @@ const profiles = ["eu-1", "eu-2", "eu-3", "us-1", "us-2", "us-9"].map((name) => 
 
 /** ClusterProfiles may not be listed. */
 const denied: Answer = ({ path }) => {
-  const body = { kind: "Status", apiVersion: "v1", code: 403, reason: "Forbidden", message: "no" };
-  return path.endsWith("/clusterprofiles") ? { status: 403, body } : undefined;
+  return path.endsWith("/clusterprofiles") ? forbidden() : undefined;
 };
 
 describe("rollout adopt", () => {

@@ -22,7 +22,7 @@ import {
   type Looks,
 } from "../../golden/looks.ts";
 import { runText } from "../../run-text.ts";
-import { type Answer, startStubHub } from "../../stub-hub.ts";
+import { type Answer, forbidden, startStubHub } from "../../stub-hub.ts";
 import { rolling, sampleSet, takenSet } from "./sample-set.ts";
 
 const golden = join(import.meta.dirname, "../../../../golden/rollout");
@@ -161,8 +161,7 @@ const fields: [string, string] = [".cluster.name", ".action"];
 const denied: Answer = ({ path }) => {
   const isEverywhere = /\/v1(?:alpha1|beta1)\/(?:knative\w+|clusterprofiles)$/.test(path);
   const message = `${path} is forbidden`;
-  const body = { kind: "Status", apiVersion: "v1", code: 403, reason: "Forbidden", message };
-  return isEverywhere ? { status: 403, body } : undefined;
+  return isEverywhere ? forbidden(message) : undefined;
 };
 
 const unserved: Answer = ({ path: asked }) =>
