@@ -9,8 +9,13 @@ export interface SilentPlace extends AsyncDisposable {
   readonly port: number;
 }
 
+interface SilentListener extends SilentPlace {
+  /** Resolves when the next connection comes. */
+  connected(): Promise<void>;
+}
+
 /** Takes every connection and never says a word. */
-export async function silentListener(): Promise<SilentPlace> {
+export async function silentListener(): Promise<SilentListener> {
   const sockets = new Set<Socket>();
   const server = createServer((socket) => {
     sockets.add(socket.on("error", () => undefined));
@@ -18,6 +23,7 @@ export async function silentListener(): Promise<SilentPlace> {
   await once(server, "listening");
   return {
     port: portOf(server.address()),
+    connected: async () => void (await once(server, "connection")),
     async [Symbol.asyncDispose]() {
       for (const socket of sockets) socket.destroy();
       await new Promise((resolve) => server.close(resolve));

@@ -1,6 +1,4 @@
-import { once } from "node:events";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { createServer, type Server } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
@@ -8,11 +6,11 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { commandTable } from "../../../cmd/kubectl/command-table.ts";
 import { sampleDirOf } from "../../../cmd/release-files.ts";
-import { portOf } from "../../fleet/ports.ts";
+import { silentListener } from "../silent-networks.ts";
 import { component } from "./fleet-facts.ts";
 import { recordedObjects } from "./recorded-hub.ts";
 import { runText, type RunText } from "./run-text.ts";
-import { environmentFor, startStubHub, type StubHub } from "./stub-hub.ts";
+import { environmentFor, forbidden, startStubHub, type StubHub } from "./stub-hub.ts";
 
 /** Formats of every command that prints documents, with a template where one is needed. */
 const usual = [
@@ -41,22 +39,19 @@ const nameless = ["can-i", "events", "logs", "tree"];
 let folder: string;
 let hub: StubHub;
 let forbidding: StubHub;
-let silent: Server;
+let silent: Awaited<ReturnType<typeof silentListener>>;
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "knfleet-formats-"));
   await writeFile(join(folder, "providers.json"), '{"providers": []}');
   await writeFile(join(folder, "serving.json"), JSON.stringify(serving));
   hub = await startStubHub(recordedObjects);
-  const body = { kind: "Status", apiVersion: "v1", code: 403, reason: "Forbidden", message: "no" };
-  forbidding = await startStubHub([], () => ({ status: 403, body }));
-  silent = createServer();
-  silent.listen(0, "127.0.0.1");
-  await once(silent, "listening");
+  forbidding = await startStubHub([], () => forbidden());
+  silent = await silentListener();
 });
 afterAll(async () => {
   await hub[Symbol.asyncDispose]();
   await forbidding[Symbol.asyncDispose]();
-  silent.close();
+  await silent[Symbol.asyncDispose]();
   await rm(folder, { recursive: true });
 });
 
@@ -125,10 +120,10 @@ describe("the exit code is the same in every format", () => {
   });
 
   test.each(asking)("of %s that is interrupted: 130", async (name) => {
-    const env = await environmentFor(folder, portOf(silent.address()));
+    const env = await environmentFor(folder, silent.port);
     const stop = new AbortController();
     const { signal } = stop;
-    silent.once("connection", () => stop.abort());
+    void silent.connected().then(() => stop.abort());
     expect(await codesOf(name, [], { env, signal })).toEqual(all(name, 130));
   });
 

@@ -1,38 +1,34 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
-import { createServer, type Server } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
-import { portOf } from "../../fleet/ports.ts";
+import { silentListener } from "../silent-networks.ts";
 import { askingCommands, commandNames, lineOf, writeFilesOfLines } from "./every-command.ts";
 import { recordedObjects } from "./recorded-hub.ts";
 import { knfleetFile } from "./run-knfleet.ts";
 import { runText } from "./run-text.ts";
-import { environmentFor, startStubHub, type StubHub } from "./stub-hub.ts";
+import { environmentFor, forbidden, startStubHub, type StubHub } from "./stub-hub.ts";
 
 let folder: string;
 let hub: StubHub;
 let forbidding: StubHub;
-let silent: Server;
+let silent: Awaited<ReturnType<typeof silentListener>>;
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "knfleet-matrix-"));
   await writeFilesOfLines(folder);
   hub = await startStubHub(recordedObjects);
-  const body = { kind: "Status", apiVersion: "v1", code: 403, reason: "Forbidden", message: "no" };
-  forbidding = await startStubHub([], () => ({ status: 403, body }));
-  silent = createServer();
-  silent.listen(0, "127.0.0.1");
-  await once(silent, "listening");
+  forbidding = await startStubHub([], () => forbidden());
+  silent = await silentListener();
 });
 afterAll(async () => {
   await hub[Symbol.asyncDispose]();
   await forbidding[Symbol.asyncDispose]();
-  silent.close();
+  await silent[Symbol.asyncDispose]();
   await rm(folder, { recursive: true });
 });
 
@@ -72,8 +68,8 @@ describe("every command that asks the hub", () => {
     "%s exits with 130 when it is interrupted while the hub is silent",
     async (name) => {
       const stop = new AbortController();
-      silent.once("connection", () => stop.abort());
-      const env = await environmentFor(folder, portOf(silent.address()));
+      void silent.connected().then(() => stop.abort());
+      const env = await environmentFor(folder, silent.port);
       const { exitCode } = await runText(lineOf(name, folder), { env, signal: stop.signal });
       expect({ name, exitCode }).toEqual({ name, exitCode: 130 });
     },
