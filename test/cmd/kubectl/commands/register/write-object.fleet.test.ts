@@ -65,7 +65,8 @@ test.each([
 });
 
 describe("a ClusterProfile that another register wrote since the reading", () => {
-  const renewed = { "knfleet.dev/credential-renewed-at": "2026-11-21T12:00:00Z" };
+  const renewedAt = "knfleet.dev/credential-renewed-at";
+  const renewed = { [renewedAt]: "2026-11-21T12:00:00Z" };
   const spec = { displayName: "eu-2", clusterManager: { name: "knfleet-register" } };
   const mine = {
     ...manifest,
@@ -75,23 +76,25 @@ describe("a ClusterProfile that another register wrote since the reading", () =>
   const patch = { ...mine, metadata: { ...mine.metadata, labels: { env: "prod", tier: null } } };
   const other = { ...key, name: "eu-2" };
 
-  test.each([false, true])(
-    "is written where it wants the same; was it read: %s",
-    async (wasRead) => {
-      const { admin } = fleet().hub;
-      await admin.apply({ ...mine, metadata: { ...mine.metadata, annotations: {} } });
-      const before = wasRead ? await admin.get(other) : undefined;
-      const later = { metadata: { annotations: { ...renewed, other: "is kept" } } };
-      await admin.patch(other, later);
-      await admin.patch(other, {
-        metadata: { annotations: { "knfleet.dev/credential-renewed-at": "earlier" } },
-      });
-      const made: Manifest[] = [];
-      await writeProfile(mine, { present: before, made, patch }, target);
-      expect(await admin.get(other)).toMatchObject({ ...mine, ...later });
-      expect(made).toEqual([]);
-    },
-  );
+  test.each([
+    { what: "a profile that was there", wasRead: true },
+    { what: "a profile that was not there yet", wasRead: false },
+  ])("is written where both want the same, after the reading of $what", async ({ wasRead }) => {
+    const { admin } = fleet().hub;
+    await admin.apply({ ...mine, metadata: { ...mine.metadata, annotations: {} } });
+    const before = wasRead ? await admin.get(other) : undefined;
+    // The other register wrote a time of its own, and somebody a note.
+    await admin.patch(other, {
+      metadata: { annotations: { [renewedAt]: "2026-11-21T11:00:00Z", note: "is kept" } },
+    });
+    const made: Manifest[] = [];
+    await writeProfile(mine, { present: before, made, patch }, target);
+    expect(await admin.get(other)).toMatchObject({
+      metadata: { labels: { env: "prod" }, annotations: { ...renewed, note: "is kept" } },
+      spec,
+    });
+    expect(made).toEqual([]);
+  });
 
   test.each([
     ["a label", { metadata: { labels: { env: "lab" } } }],
