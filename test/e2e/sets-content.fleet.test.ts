@@ -6,7 +6,8 @@ import type { KubeObject } from "../../api/kubernetes.ts";
 import type { Profile } from "../fleet/fleet.ts";
 import { conditionOf, valueAt } from "../fleet/json-record.ts";
 import { waitFor } from "../fleet/wait-for.ts";
-import { installedBy, typistOn, Watchman } from "./cluster-moves.ts";
+import { installedBy, typistOn } from "./cluster-moves.ts";
+import { historyOf } from "./history.ts";
 import {
   annotateSet,
   childrenOf,
@@ -142,9 +143,9 @@ test("clusters move from one set to another by one label, as docs/sets.md says, 
   const { hub, profiles } = scene();
   const [first, second, third] = profiles;
   if (first === undefined || second === undefined || third === undefined) throw new Error("three");
-  const typist = await typistOn(hub);
+  const type = await typistOn(scene().fleet);
   const move = (profile: Profile, to: string) =>
-    typist.type(`kubectl label clusterprofile ${profile.name} -n fleet env=${to} --overwrite`);
+    type(`kubectl label clusterprofile ${profile.name} -n fleet env=${to} --overwrite`);
   const membersOf = async (name: string) => [...(await childrenOf(hub, name)).keys()].toSorted();
   for (const profile of profiles) await move(profile, "old");
   await removeSet(hub, "prod");
@@ -154,21 +155,28 @@ test("clusters move from one set to another by one label, as docs/sets.md says, 
   const before = (await childrenOf(hub, "old")).get(first.name);
   if (before === undefined) throw new Error("There is a component");
   const installed = await installedBy(before, first);
-  const watchman = new Watchman(hub, before, first);
+  await using history = await historyOf(hub, before);
 
-  expect(await typist.type("kubectl knfleet rollout plan kes/new")).toContain("new");
+  expect(await type("kubectl knfleet rollout plan kes/new")).toContain("new");
   await move(first, "new");
   const waiting = await clustersOf(hub, "new", { blocked: 1 });
   expect(valueAt(waiting, "status", "notable", 0)).toMatchObject({ reason: "Duplicate" });
   await clustersOf(hub, "new", { done: 1, blocked: 0 });
-  await watchman[Symbol.asyncDispose]();
   const after = (await childrenOf(hub, "new")).get(first.name);
   expect(after?.metadata.name).toBe(before.metadata.name);
   expect(await installedBy(after, first)).toEqual(installed);
   // Not removed, not made again, and ready all the time.
-  expect([...watchman.seen]).toEqual([
-    `${installed.component} stays True 1.22.0 ${installed.workload}`,
-  ]);
+  await expect
+    .poll(() => history.versions.map(({ metadata }) => metadata.resourceVersion))
+    .toContain(after?.metadata.resourceVersion);
+  const states = history.versions.map((version) => ({
+    deleted: version.metadata.deletionTimestamp,
+    ready: conditionOf(version, "Ready")?.status,
+    version: valueAt(version, "status", "version"),
+  }));
+  expect(states).toEqual(
+    states.map(() => ({ deleted: undefined, ready: "True", version: "1.22.0" })),
+  );
 
   // All that are left, when they are more than one, need a word.
   for (const profile of [second, third]) await move(profile, "new");
@@ -178,7 +186,7 @@ test("clusters move from one set to another by one label, as docs/sets.md says, 
       conditionOf(await hub.admin.get(setKey("old")), "Selected")?.reason === "SuspiciousShrink",
   );
   expect(await membersOf("old")).toEqual([second.name, third.name].toSorted());
-  await typist.type("kubectl knfleet rollout accept-selection kes/old");
+  await type("kubectl knfleet rollout accept-selection kes/old");
   await clustersOf(hub, "new", { done: 3, blocked: 0 });
   expect(await membersOf("old")).toEqual([]);
 
