@@ -5,7 +5,7 @@ import { setLabels } from "../../api/fleet-set.ts";
 import { keyOf, type KubeObject, type Manifest } from "../../api/kubernetes.ts";
 import { definitionOf } from "../controller/hand-made-installation.ts";
 import type { Cluster } from "../fleet/fleet.ts";
-import { conditionOf, valueAt } from "../fleet/json-record.ts";
+import { valueAt } from "../fleet/json-record.ts";
 import { waitFor } from "../fleet/wait-for.ts";
 import {
   childrenOf,
@@ -50,11 +50,8 @@ function triggerDefinition(): Manifest {
 /** What a team has on a spoke: a Trigger that is as its controller said. */
 async function useKnative({ admin }: Cluster): Promise<void> {
   await admin.apply({ apiVersion: "v1", kind: "Namespace", metadata: { name: "shop" } });
-  const definition = await admin.apply(triggerDefinition());
-  await waitFor("the kind Trigger", async () => {
-    return conditionOf(await admin.get(keyOf(definition)), "Established")?.status === "True";
-  });
-  await waitFor("a Trigger", () => admin.apply(trigger).catch(() => undefined));
+  await admin.apply(triggerDefinition());
+  await waitFor("the kind Trigger", () => admin.apply(trigger).catch(() => undefined));
   await saysReady(admin, "True");
 }
 
