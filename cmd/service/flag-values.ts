@@ -3,9 +3,9 @@ import { isAbsolute } from "node:path";
 
 import { type Command, CommanderError, InvalidArgumentError, Option } from "commander";
 
-import { type AllowedSource, allowedSourceOf } from "../../access/manifests/manifest-url.ts";
 import { type ReferenceMode, referenceModes } from "../../access/providers/reference-policy.ts";
 import type { ReferenceSettings } from "../../access/providers/references.ts";
+import { type AllowedSource, allowedSourceOf } from "../../access/urls/allowed-source.ts";
 import { goDurationMs } from "../../api/go-duration.ts";
 import {
   defaultSpokeNamespace,

@@ -1,10 +1,10 @@
 import { constants } from "node:fs";
 import { access, realpath } from "node:fs/promises";
 
-import type { AllowedSource } from "../../access/manifests/manifest-url.ts";
 import { refusedPlugin } from "../../access/plugins/plugin-policy.ts";
 import type { Provider } from "../../access/providers/provider-config.ts";
 import type { References } from "../../access/providers/references.ts";
+import type { AllowedSource } from "../../access/urls/allowed-source.ts";
 import { componentKinds } from "../../api/component.ts";
 import { FleetError } from "../../api/errors.ts";
 import { providerFor } from "../rules/reference.ts";

@@ -1,5 +1,5 @@
-import type { AllowedSource } from "../../access/manifests/manifest-url.ts";
 import type { References } from "../../access/providers/references.ts";
+import type { AllowedSource } from "../../access/urls/allowed-source.ts";
 import { fleetSetKinds } from "../../api/fleet-set.ts";
 import { specRules, specWarnings } from "../rules/component-rules.ts";
 import { asViolation, subjectOf, violationsOf, warningsOf } from "../rules/judge.ts";

@@ -1,9 +1,6 @@
-import {
-  allowedManifestUrl,
-  type AllowedSource,
-  manifestUrlProblem,
-} from "../../access/manifests/manifest-url.ts";
 import { isShared } from "../../access/providers/reference-policy.ts";
+import { type AllowedSource } from "../../access/urls/allowed-source.ts";
+import { allowedManifestUrl, manifestUrlProblem } from "../../access/urls/manifest-url.ts";
 import { FleetError } from "../../api/errors.ts";
 import { isSameJson, listAt } from "../../api/fields.ts";
 import {

@@ -1,6 +1,6 @@
-import type { AllowedSource } from "../../access/manifests/manifest-url.ts";
 import type { ProviderFile } from "../../access/providers/provider-config.ts";
 import type { ReferencePolicy } from "../../access/providers/reference-policy.ts";
+import type { AllowedSource } from "../../access/urls/allowed-source.ts";
 import type { ClusterProfile } from "../../api/cluster-profile.ts";
 import type {
   ClusterProfileRef,

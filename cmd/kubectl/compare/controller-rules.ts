@@ -1,8 +1,8 @@
 import { ApiError, ConnectionError } from "../../../access/kube/api-error.ts";
-import { type AllowedSource, allowedSourceOf } from "../../../access/manifests/manifest-url.ts";
 import { isShared, referenceModes } from "../../../access/providers/reference-policy.ts";
 import { withTimeout } from "../../../access/time/deadline.ts";
 import { systemClock } from "../../../access/time/system-clock.ts";
+import { type AllowedSource, allowedSourceOf } from "../../../access/urls/allowed-source.ts";
 import {
   defaultSpokeNamespace,
   type SpokeNamespaceMode,

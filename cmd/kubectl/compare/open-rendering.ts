@@ -1,12 +1,8 @@
-import { ManifestSource } from "../../../access/manifests/manifest-source.ts";
-import {
-  allowedManifestUrl,
-  type AllowedSource,
-  allowedSourceOf,
-  manifestUrlProblem,
-} from "../../../access/manifests/manifest-url.ts";
 import { abortable } from "../../../access/time/deadline.ts";
 import { systemClock } from "../../../access/time/system-clock.ts";
+import { type AllowedSource, allowedSourceOf } from "../../../access/urls/allowed-source.ts";
+import { ManifestSource } from "../../../access/urls/manifest-source.ts";
+import { allowedManifestUrl, manifestUrlProblem } from "../../../access/urls/manifest-url.ts";
 import { FleetError } from "../../../api/errors.ts";
 import { plainText } from "../../../api/foreign-text.ts";
 import type { ActionInput } from "../action.ts";

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 
-import { allowedManifestUrl, allowedSourceOf } from "../../../access/manifests/manifest-url.ts";
+import { allowedSourceOf } from "../../../access/urls/allowed-source.ts";
+import { allowedManifestUrl } from "../../../access/urls/manifest-url.ts";
 
 const sources = ["https://files.example.com/knative/", "https://one.example.com/a.yaml"].flatMap(
   (text) => allowedSourceOf(text) ?? [],

@@ -4,12 +4,12 @@ import { createServer } from "node:http";
 
 import { describe, expect, onTestFinished, test } from "vitest";
 
+import { systemClock } from "../../../access/time/system-clock.ts";
+import { allowedSourceOf } from "../../../access/urls/allowed-source.ts";
 import {
   ManifestSource,
   type ManifestSourceOptions,
-} from "../../../access/manifests/manifest-source.ts";
-import { allowedSourceOf } from "../../../access/manifests/manifest-url.ts";
-import { systemClock } from "../../../access/time/system-clock.ts";
+} from "../../../access/urls/manifest-source.ts";
 import { portOf } from "../../fleet/ports.ts";
 import { type ApiStub, startApiStub, type StubAnswer } from "../api-stub.ts";
 import { authority, serverIdentity, untilTheEnd } from "../loopback.ts";

@@ -1,28 +1,19 @@
 import { createHash } from "node:crypto";
-import { lookup as systemLookup, type LookupAddress } from "node:dns";
-import { isIP, type LookupFunction } from "node:net";
 
-import { Agent } from "undici";
+import type { Agent } from "undici";
 
 import { FleetError } from "../../api/errors.ts";
-import { isForbiddenAddress } from "../http/address-guard.ts";
 import { codeOf, connectionErrorOf } from "../kube/api-error.ts";
 import type { Clock } from "../time/clock.ts";
 import { withTimeout } from "../time/deadline.ts";
-import { allowedManifestUrl, type AllowedSource, notPinned } from "./manifest-url.ts";
+import type { AllowedSource } from "./allowed-source.ts";
+import { forbiddenCode, guardedAgent, type GuardedAgentOptions } from "./guarded-agent.ts";
+import { allowedManifestUrl, notPinned } from "./manifest-url.ts";
 
-export interface ManifestSourceOptions {
+export interface ManifestSourceOptions extends Pick<GuardedAgentOptions, "caPem" | "resolve"> {
   /** Allowed sources; empty: every URL is refused. */
   readonly sources: readonly AllowedSource[];
   readonly userAgent: string;
-  /** CA certificates in PEM; absent: those of the system and of NODE_EXTRA_CA_CERTS. */
-  readonly caPem?: string;
-  /** Resolves host names; absent: the system's resolver. */
-  readonly resolve?: (
-    host: string,
-    options: { readonly all: true },
-    callback: (error: Error | null, addresses: LookupAddress[]) => void,
-  ) => void;
   /** Requires each URL to end in the digest of its content; set on a hub that several teams share. Security: T-34. */
   readonly isPinned?: boolean;
   /** Time limit of a whole fetch; default 20,000. */
@@ -35,7 +26,6 @@ const freshMs = 10 * 60 * 1_000;
 // Without this pause, every attempt of a component would ask an unavailable server again.
 const retryMs = 60_000;
 const digestPattern = /^#sha256=([0-9a-f]{64})$/;
-const forbiddenCode = "KNFLEET_FORBIDDEN_ADDRESS";
 
 /**
  * Fetches the manifests that components name, from allowed sources only: over verified TLS, without redirects, at most 8 MiB in 20 s each.
@@ -56,18 +46,7 @@ export class ManifestSource implements AsyncDisposable {
 
   constructor(options: ManifestSourceOptions) {
     this.#options = options;
-    this.#agent = new Agent({
-      maxResponseSize: maxBytes,
-      connections: 8,
-      connect: {
-        timeout: 5_000,
-        // Set, so that NODE_TLS_REJECT_UNAUTHORIZED has no effect.
-        rejectUnauthorized: true,
-        minVersion: "TLSv1.2",
-        lookup: guarded(options.resolve ?? systemLookup),
-        ...(options.caPem === undefined ? {} : { ca: options.caPem }),
-      },
-    });
+    this.#agent = guardedAgent({ ...options, maxBytes });
   }
 
   /**
@@ -176,35 +155,6 @@ export class ManifestSource implements AsyncDisposable {
       throw unavailable(url, failureOf(error, url), error);
     }
   }
-}
-
-/** A DNS lookup that refuses forbidden addresses. The connection uses the checked addresses, so a second DNS answer cannot replace them. */
-function guarded(resolve: NonNullable<ManifestSourceOptions["resolve"]>): LookupFunction {
-  return (host, options, callback) => {
-    resolve(host, { ...options, all: true }, (error, addresses) => {
-      if (error !== null) return callback(error, "", 0);
-      const [first] = addresses;
-      if (first === undefined) return callback(notFound(host), "", 0);
-      const isForbidden = addresses.some(({ address }) => isForbiddenAddress(address));
-      if (isForbidden && !isThisMachine(host)) return callback(forbidden(host), "", 0);
-      return options.all === true
-        ? callback(null, addresses)
-        : callback(null, first.address, first.family);
-    });
-  };
-}
-
-/** True for `localhost` and IP addresses: an operator who allows one as a source means it. */
-function isThisMachine(host: string): boolean {
-  return host === "localhost" || isIP(host) !== 0;
-}
-
-function notFound(host: string): Error {
-  return Object.assign(new Error(`${host} has no address`), { code: "ENOTFOUND" });
-}
-
-function forbidden(host: string): Error {
-  return Object.assign(new Error(`${host} has a forbidden address`), { code: forbiddenCode });
 }
 
 function digestOf(url: URL): string | undefined {

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { TextCache } from "../../../access/manifests/manifest-source.ts";
+import { TextCache } from "../../../access/urls/manifest-source.ts";
 
 test("a cache forgets what was not used for the longest time", () => {
   const cache = new TextCache(6);
