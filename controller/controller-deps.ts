@@ -1,8 +1,8 @@
 import type { KubeClient } from "../access/kube/kube-client.ts";
-import type { ManifestSource } from "../access/manifests/manifest-source.ts";
 import type { References } from "../access/providers/references.ts";
 import type { Spokes } from "../access/spokes/spokes.ts";
 import type { Clock } from "../access/time/clock.ts";
+import type { ManifestSource } from "../access/urls/manifest-source.ts";
 import type { Part } from "../api/shards.ts";
 import type { SpokeNamespaceMode } from "../installation/installation-namespace.ts";
 import type { Releases } from "../render/release/releases.ts";
@@ -53,6 +53,7 @@ export interface ControllerDeps {
   readonly rendering: ReconcileDeps["rendering"];
   /** The source of the manifest texts for `rendering`. */
   readonly manifests: Pick<ManifestSource, "onChange">;
+  readonly checkSource: ServedPartsOptions["checkSource"];
   /** Resolves when this process is the leader, or has joined the replicas that share the fleet. */
   readonly lead: (
     circumstances: Pick<LeaderOptions, "onTrouble" | "mayHaveLeader">,

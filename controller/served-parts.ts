@@ -16,7 +16,7 @@ import { EventRecorder } from "./events.ts";
 import type { PartWork } from "./leader/leader.ts";
 import type { Log } from "./log.ts";
 import type { ReconcileDeps } from "./reconcile/reconcile-deps.ts";
-import { FleetSets } from "./sets/fleet-sets.ts";
+import { FleetSets, type FleetSetsOptions } from "./sets/fleet-sets.ts";
 import { ClusterClaims } from "./target/cluster-claims.ts";
 
 export interface ServedPartsOptions {
@@ -30,6 +30,8 @@ export interface ServedPartsOptions {
   readonly spokes: Pick<Spokes, "acquire" | "release" | "disconnect">;
   /** Absent: every component may use every ClusterProfile. */
   readonly references?: References;
+  /** Asks the servers that checks of rollouts name. */
+  readonly checkSource: FleetSetsOptions["checkSource"];
   readonly releases: Releases;
   readonly rendering: ReconcileDeps["rendering"];
   readonly shards: number;

@@ -23,6 +23,8 @@ const userKinds: Readonly<Record<string, readonly string[]>> = {
   "flows.knative.dev": ["Parallel", "Sequence"],
 };
 
+const ownKinds = new Set(Object.values(userKinds).flat());
+
 /** Whether users use Knative by objects of a kind: one of Knative's own kinds, or a source, whose CRD is in `sources` as `plural.group`. */
 export function isUserKind(
   { apiVersion, kind, plural }: ResourceType,
@@ -146,6 +148,11 @@ export function isNewlyBroken(
   if (createdAt >= from) return false;
   const brokeAt = isObserved ? since : changedAt;
   return !(isObserved && ready === "True") && brokeAt !== undefined && brokeAt >= from;
+}
+
+/** The kind by which a workload is counted: `Source` for all kinds that are not Knative's own, because a cluster names them. */
+export function countedKind({ kind }: UserWorkload): string {
+  return ownKinds.has(kind) ? kind : "Source";
 }
 
 /** Whether a workload is as its user wants it. */

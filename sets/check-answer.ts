@@ -1,7 +1,11 @@
-import type { VerifySpec } from "../api/fleet-set.ts";
+import type { FleetSetKind, VerifySpec } from "../api/fleet-set.ts";
 
 /** What a set asks about one cluster. Ms since the epoch. */
 export interface Verification {
+  readonly set: { readonly kind: FleetSetKind; readonly namespace: string; readonly name: string };
+  readonly revision: string;
+  /** Name of the stage. */
+  readonly stage: string;
   /** `namespace/name` of the ClusterProfile. */
   readonly cluster: string;
   /** Names the stamp that it is about. */
@@ -27,5 +31,14 @@ export type Answers = ReadonlyMap<
   { readonly stamp: string; readonly checks: ReadonlyMap<string, CheckAnswer> }
 >;
 
+/** Workloads of a cluster by their kind. */
+export type WorkloadCounts = ReadonlyMap<
+  string,
+  { readonly ready: number; readonly notReady: number }
+>;
+
 /** What a cluster answers to one question. */
-export type Reply = Pick<CheckAnswer, "kind" | "message">;
+export interface Reply extends Pick<CheckAnswer, "kind" | "message"> {
+  /** What was counted for the answer; absent: nothing. */
+  readonly counted?: WorkloadCounts;
+}

@@ -66,12 +66,15 @@ function verifierOf(
   const isComplete = revision.completedNumber === revision.number;
   const { deadlineMs } = deadlineTimes(set, now);
   const shared = { answers, now, deadlineMs, isPaused: isPaused(set) };
+  const { kind } = set;
+  const { namespace, name } = set.metadata;
   return (member, stage) => {
     const verify = verifyOf(set, stage);
-    const before = known.find(({ name }) => name === stage);
+    const before = known.find((one) => one.name === stage);
     // What a complete revision has passed is not asked again.
     if (verify === undefined || (isComplete && before?.doneAt === undefined)) return member;
-    const context = { ...shared, verify, before };
+    const about = { set: { kind, namespace, name }, revision: revision.name, stage };
+    const context = { ...shared, about, verify, before };
     const verification = verificationOf(member, context);
     if (verification === undefined) return member;
     return { ...member, state: verifiedState(member, verification, context), verification };

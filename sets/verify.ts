@@ -9,7 +9,9 @@ import { stampOf } from "./standing.ts";
 /** Name of the check of the users' workloads. Another check cannot have it, because the webhook refuses that. */
 export const workloadsCheck = "workloads";
 
-const usual = { withinMs: 180_000, intervalMs: 30_000 };
+const usual = { withinMs: 180_000, intervalMs: 30_000, limitMs: 20_000, webhookMs: 10_000 };
+/** Ms that the answer of a webhook may take at the most. */
+export const mostWebhookMs = 15_000;
 /** Ms between two questions of one check at the least. */
 export const leastIntervalMs = 10_000;
 /** A new controller breaks workloads within this time after its start, if at all. */
@@ -25,6 +27,8 @@ export interface Check {
   /** How long the answer may be bad. */
   readonly withinMs: number;
   readonly intervalMs: number;
+  /** How long an answer may take. */
+  readonly limitMs: number;
   /** Of a cluster that fails by this check. */
   readonly reason: "WorkloadsBroken" | "CheckFailed";
   readonly ask: NonNullable<VerifySpec["checks"]>[number] | NonNullable<VerifySpec["workloads"]>;
@@ -41,6 +45,7 @@ export function checksOf({ workloads, checks = [] }: VerifySpec): readonly Check
             forMs: 0,
             withinMs: durationOf(workloads.within, usual.withinMs),
             intervalMs: usual.intervalMs,
+            limitMs: usual.limitMs,
             reason: "WorkloadsBroken",
             ask: workloads,
           },
@@ -50,10 +55,16 @@ export function checksOf({ workloads, checks = [] }: VerifySpec): readonly Check
     forMs: durationOf(ask.for, 0),
     withinMs: 0,
     intervalMs: Math.max(leastIntervalMs, durationOf(ask.interval, usual.intervalMs)),
+    limitMs: limitOf(ask),
     reason: "CheckFailed",
     ask,
   }));
   return [...own, ...others];
+}
+
+function limitOf({ webhook }: NonNullable<VerifySpec["checks"]>[number]): number {
+  if (webhook === undefined) return usual.limitMs;
+  return Math.min(mostWebhookMs, durationOf(webhook.timeout, usual.webhookMs));
 }
 
 /** `verify` of a stage; undefined when nothing is asked there. */
@@ -66,6 +77,7 @@ export function verifyOf({ spec }: FleetSet, stage: string): VerifySpec | undefi
 
 /** What the state of a verified cluster follows from, besides its answers. */
 export interface VerifyContext {
+  readonly about: Pick<Verification, "set" | "revision" | "stage">;
   readonly verify: VerifySpec;
   /** What the status says about the stage in this rollout. */
   readonly before: Pick<StageStatus, "state" | "doneAt"> | undefined;
@@ -82,12 +94,12 @@ type ReadyMember = Pick<Member, "key" | "child" | "state">;
  */
 export function verificationOf(
   { key, child, state }: ReadyMember,
-  { verify, before, now }: VerifyContext,
+  { about, verify, before, now }: VerifyContext,
 ): Verification | undefined {
   if (child === undefined || state.name !== "Done") return undefined;
   const since = updatedAtOf(child, now);
   if (before?.state === "Passed" && wasVerified(since, before, now)) return undefined;
-  return { cluster: key, stamp: stampOf(child), since, spec: verify };
+  return { ...about, cluster: key, stamp: stampOf(child), since, spec: verify };
 }
 
 /** The state of a cluster about which something is asked, by what its checks say: Done, Verifying, or Failed. Pure. Spec: verify.md 2. */

@@ -32,15 +32,45 @@ const workloads = {
   },
 } as const;
 
+const url = {
+  ...text("URL below a --check-source of the controller."),
+  pattern: "^https://",
+  maxLength: 2_048,
+} as const;
+
+/** How a server behind a URL is spoken to. */
+const trust = {
+  caBundle: {
+    ...text(
+      "Certificates in PEM, base64-encoded, that the server is verified by; default those of the controller's system.",
+    ),
+    format: "byte",
+    maxLength: 65_536,
+  },
+  secretName: {
+    ...text(
+      "Secret of the set's namespace with a token, or with username and password, for the server.",
+    ),
+    pattern: "^knfleet-check-[a-z0-9]([-a-z0-9]*[a-z0-9])?$",
+    maxLength: 253,
+  },
+} as const;
+
 const prometheus = {
   type: "object",
-  required: ["service", "query"],
-  description: "Asks a Prometheus on the cluster for one number.",
-  "x-kubernetes-validations": rules([
-    "has(self.min) || has(self.max)",
-    "at least one of min and max has to be present",
-  ]),
+  required: ["query"],
+  description: "Asks a Prometheus for one number.",
+  "x-kubernetes-validations": rules(
+    ["has(self.min) || has(self.max)", "at least one of min and max has to be present"],
+    ["has(self.service) != has(self.url)", "exactly one of service and url has to be present"],
+    [
+      "has(self.url) || (!has(self.caBundle) && !has(self.secretName))",
+      "caBundle and secretName belong to a url",
+    ],
+  ),
   properties: {
+    url: { ...url, description: "Its URL, asked by the controller, below a --check-source." },
+    ...trust,
     service: {
       type: "object",
       required: ["namespace", "name"],
@@ -58,7 +88,9 @@ const prometheus = {
       },
     },
     query: {
-      ...text("PromQL that gives one number."),
+      ...text(
+        "PromQL that gives one number. $(CLUSTER_NAME) and $(CLUSTER_NAMESPACE) stand for those of the ClusterProfile.",
+      ),
       minLength: 1,
       maxLength: 2_048,
     },
@@ -67,9 +99,24 @@ const prometheus = {
   },
 } as const;
 
+const webhook = {
+  type: "object",
+  required: ["url"],
+  description: "Asks a server of yours, which is told set, revision, stage and cluster.",
+  properties: {
+    url,
+    ...trust,
+    timeout: duration("How long an answer may take, at most 15s; default 10s."),
+  },
+} as const;
+
 const check = {
   type: "object",
-  required: ["name", "prometheus"],
+  required: ["name"],
+  "x-kubernetes-validations": rules([
+    "has(self.prometheus) != has(self.webhook)",
+    "exactly one of prometheus and webhook has to be present",
+  ]),
   properties: {
     name: {
       ...text("Name of the check."),
@@ -77,6 +124,7 @@ const check = {
       maxLength: 40,
     },
     prometheus,
+    webhook,
     for: duration("How long the answer has to be good without a break; default 0s."),
     interval: duration("Time between two questions, at least 10s; default 30s."),
     noData: {
@@ -84,7 +132,7 @@ const check = {
       enum: ["Fail", "Pass"],
       default: "Fail",
       description:
-        "What an answer without any number counts as; with Fail it is asked again until progressDeadline.",
+        "What an answer of Prometheus without any number counts as; with Fail it is asked again until progressDeadline.",
     },
   },
 } as const;

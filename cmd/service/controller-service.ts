@@ -1,9 +1,5 @@
 import { RequestCounters } from "../../access/http/request-counters.ts";
 import { connectHub, type HubOptions } from "../../access/hub/hub.ts";
-import {
-  ManifestSource,
-  type ManifestSourceOptions,
-} from "../../access/manifests/manifest-source.ts";
 import { endpointChecker } from "../../access/profiles/check-endpoint.ts";
 import { isShared } from "../../access/providers/reference-policy.ts";
 import { openReferences } from "../../access/providers/references.ts";
@@ -11,6 +7,8 @@ import type { StepObserver } from "../../access/spokes/attempt-steps.ts";
 import { openSpokes, type SpokesOptions } from "../../access/spokes/open-spokes.ts";
 import { PathMetrics } from "../../access/spokes/path-metrics.ts";
 import { systemClock } from "../../access/time/system-clock.ts";
+import { CheckSource } from "../../access/urls/check-source.ts";
+import { ManifestSource, type ManifestSourceOptions } from "../../access/urls/manifest-source.ts";
 import { FleetError } from "../../api/errors.ts";
 import type { ControllerDeps, ControllerSettings } from "../../controller/controller-deps.ts";
 import { startController } from "../../controller/controller.ts";
@@ -68,7 +66,8 @@ export async function startControllerService(
   const texts = { userAgent, isPinned: isShared(trust) };
   const manifests = opened.use("manifests", manifestSource(flags, texts));
   const rendering = { environment, manifestText: (url: string) => manifests.read(url) };
-  const content = { releases, rendering, manifests };
+  const checkSource = new CheckSource({ sources: flags.checkSource, userAgent });
+  const content = { releases, rendering, manifests, checkSource };
   const work = {
     leaseNamespace: candidacy.namespace,
     lead: candidacy.lead(hubs.connections),

@@ -1,6 +1,6 @@
 import { Command, InvalidArgumentError, Option } from "commander";
 
-import type { AllowedSource } from "../../access/manifests/manifest-url.ts";
+import type { AllowedSource } from "../../access/urls/allowed-source.ts";
 import { parseLabelSelector } from "../../api/label-selector.ts";
 import {
   type DiscoverySettings,
@@ -39,6 +39,7 @@ export interface ControllerFlags extends ReferenceFlags, LeaseFlags {
   readonly pluginRoot: readonly string[];
   readonly pluginHomeDir: string | undefined;
   readonly manifestSource: readonly AllowedSource[];
+  readonly checkSource: readonly AllowedSource[];
   readonly clusterprofileProviderFile: string | undefined;
   /** The value of the command line; see `pollIntervalOf`. */
   readonly remoteDeploymentsPollInterval: number;
@@ -125,6 +126,12 @@ function clusterOptions(): readonly Option[] {
     new Option(
       "--manifest-source <url>",
       "https prefix from which components may take manifests; can be given several times",
+    )
+      .argParser(withSource)
+      .default([], "none"),
+    new Option(
+      "--check-source <url>",
+      "https prefix of the servers that checks of rollouts may ask; can be given several times",
     )
       .argParser(withSource)
       .default([], "none"),

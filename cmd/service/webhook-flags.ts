@@ -1,6 +1,6 @@
 import { Command, InvalidArgumentError, Option } from "commander";
 
-import type { AllowedSource } from "../../access/manifests/manifest-url.ts";
+import type { AllowedSource } from "../../access/urls/allowed-source.ts";
 import type { GuardOwner } from "../../installation/guard/guard-view.ts";
 import type { SpokeNamespaceMode } from "../../installation/installation-namespace.ts";
 import type { ListenAddress, WebhookServerOptions } from "../../webhook/server.ts";
@@ -44,6 +44,7 @@ export interface WebhookFlags extends ReferenceFlags {
   /** Empty: none. Undefined: `findReleases` finds one. */
   readonly releaseDir: string | undefined;
   readonly manifestSource: readonly AllowedSource[];
+  readonly checkSource: readonly AllowedSource[];
   readonly pluginRoot: readonly string[];
   readonly providerFile: string | undefined;
   readonly manifestRight: boolean;
@@ -178,6 +179,12 @@ function ruleOptions(): readonly Option[] {
     new Option(
       "--manifest-source <url>",
       "https prefix from which components may take manifests, as the controller has it; can be given several times",
+    )
+      .argParser(withSource)
+      .default([], "none"),
+    new Option(
+      "--check-source <url>",
+      "https prefix of the servers that checks of rollouts may ask, as the controller has it; can be given several times",
     )
       .argParser(withSource)
       .default([], "none"),

@@ -76,8 +76,9 @@ export async function openReviews(
   };
   // Another operator knows no sets.
   if (!isCompanion) {
-    const { spokeNamespace } = flags;
-    reviews["/validate/sets"] = setReview({ ...common, spokeNamespace, clock: systemClock });
+    const { spokeNamespace, checkSource } = flags;
+    const ofSets = { spokeNamespace, checkSources: checkSource, clock: systemClock };
+    reviews["/validate/sets"] = setReview({ ...common, ...ofSets });
   }
   const { waitingFor } = warmUp(renderCheck, log, signal);
   const running = opened.move();

@@ -7,12 +7,13 @@ import type { FleetSet } from "../../api/fleet-set.ts";
 import { foreignText } from "../../api/foreign-text.ts";
 import { targetId } from "../../api/keys.ts";
 import { contestedCondition } from "../../api/reasons.ts";
+import type { WorkloadCounts } from "../../sets/check-answer.ts";
 import type { QueueObserver } from "../queue/queue.ts";
 import { addDiscoveryMetrics, type DiscoveredCluster } from "./discovery-metrics.ts";
 import { addLiveGauge, addValidityGauge } from "./live-gauge.ts";
 import { addPathMetrics, addRequestMetrics, type RequestSource } from "./path-metrics.ts";
 import { addQueueMetrics, type QueueSources } from "./queue-metrics.ts";
-import { addSetMetrics } from "./set-metrics.ts";
+import { addSetMetrics, addWorkloadMetrics } from "./set-metrics.ts";
 
 /** The metrics of a controller. Their names are those of client-go and controller-runtime where they have one. */
 export interface Metrics extends QueueObserver {
@@ -36,6 +37,8 @@ export interface MetricSources extends QueueSources {
   connectedSpokes(): number;
   components(): Iterable<Component>;
   sets(): Iterable<FleetSet>;
+  /** The workloads on clusters that rollouts verify. */
+  workloads(): WorkloadCounts;
   discovered(): Iterable<DiscoveredCluster>;
   /** The requests to all clusters. */
   readonly requests: RequestSource;
@@ -57,6 +60,7 @@ export function createMetrics(sources: MetricSources): Metrics {
   addRequestMetrics(registry, sources.requests);
   addComponentMetrics(registry, () => sources.components());
   addSetMetrics(registry, sources.clock, () => sources.sets());
+  addWorkloadMetrics(registry, () => sources.workloads());
   addDiscoveryMetrics(registry, () => sources.discovered());
   if (sources.path !== undefined) addPathMetrics(registry, sources.clock, sources.path);
   const grants = {

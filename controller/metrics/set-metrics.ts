@@ -2,6 +2,7 @@ import { Gauge, type Registry } from "prom-client";
 
 import type { Clock } from "../../access/time/clock.ts";
 import type { FleetSet } from "../../api/fleet-set.ts";
+import type { WorkloadCounts } from "../../sets/check-answer.ts";
 
 /** A series of a gauge: its labels besides those of the set, and its value. */
 type Series = readonly [labels: Readonly<Record<string, string>>, value: number];
@@ -29,6 +30,25 @@ export function addSetMetrics(
     "knfleet_set_rollout_seconds",
     "How long the rollout of a fleet set has taken, in seconds; while it runs: until now",
     (set) => secondsOf(set, clock.date().getTime()).map((seconds) => [{}, seconds]),
+  );
+}
+
+/** Puts the workloads of clusters that rollouts verify into a registry. Spec: verify.md 1. */
+export function addWorkloadMetrics(registry: Registry, all: () => WorkloadCounts): void {
+  registry.registerMetric(
+    new Gauge({
+      name: "knfleet_workloads",
+      help: "Workloads on the clusters that rollouts verify, by kind and by whether they are ready",
+      labelNames: ["kind", "ready"],
+      registers: [],
+      collect() {
+        this.reset();
+        for (const [kind, { ready, notReady }] of all()) {
+          this.set({ kind, ready: "true" }, ready);
+          this.set({ kind, ready: "false" }, notReady);
+        }
+      },
+    }),
   );
 }
 

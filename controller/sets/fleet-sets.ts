@@ -5,6 +5,7 @@ import type { References } from "../../access/providers/references.ts";
 import type { Spokes } from "../../access/spokes/spokes.ts";
 import type { Clock } from "../../access/time/clock.ts";
 import { Follower } from "../../access/time/deadline.ts";
+import type { CheckSource } from "../../access/urls/check-source.ts";
 import type { ClusterProfile } from "../../api/cluster-profile.ts";
 import type { ClusterProfileRef, Component } from "../../api/component.ts";
 import { isSameJson } from "../../api/fields.ts";
@@ -13,6 +14,7 @@ import { componentId, ownerSetId, setId, targetId } from "../../api/keys.ts";
 import { contentOf } from "../../render/content.ts";
 import type { Releases } from "../../render/release/releases.ts";
 import type { RenderOptions } from "../../render/render.ts";
+import type { WorkloadCounts } from "../../sets/check-answer.ts";
 import type { SetFacts } from "../../sets/facts.ts";
 import type { History } from "../../sets/standing.ts";
 import type { Components } from "../components.ts";
@@ -59,6 +61,7 @@ export interface FleetSetsOptions {
   readonly log: Log;
   /** For the checks of rollouts. */
   readonly spokes: Pick<Spokes, "acquire">;
+  readonly checkSource: Pick<CheckSource, "ask">;
   /** Called when the checks of a rollout need the connection to a cluster no more. */
   readonly onUnused: (profile: ClusterProfileRef) => void;
 }
@@ -94,7 +97,11 @@ export class FleetSets implements AsyncDisposable {
     const { hub: client, clock, log, events, random, maxSetsPerNamespace, releases } = options;
     const { environment } = options.rendering;
     this.#digests = new SetDigests(releases, environment);
-    this.#verifications = new Verifications({ ...options, onAnswer: (key) => this.#wake([key]) });
+    this.#verifications = new Verifications({
+      ...options,
+      urls: { source: options.checkSource, hub: options.hub },
+      onAnswer: (key) => this.#wake([key]),
+    });
     const stopped = new Follower(signal, this.#stop.signal).signal;
     const handlers = {
       onSet: this.#setChanged.bind(this),
@@ -142,6 +149,11 @@ export class FleetSets implements AsyncDisposable {
   }
 
   /** All sets as the hub has them. */
+  /** The workloads on the clusters whose rollouts ask about them. */
+  workloads(): WorkloadCounts {
+    return this.#verifications.workloads();
+  }
+
   all(): Iterable<FleetSet> {
     return this.#caches.sets.values();
   }

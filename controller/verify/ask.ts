@@ -3,31 +3,72 @@ import type { KubeClient } from "../../access/kube/kube-client.ts";
 import { foreignText } from "../../api/foreign-text.ts";
 import type { Reply, Verification } from "../../sets/check-answer.ts";
 import type { Check } from "../../sets/verify.ts";
-import { askPrometheus } from "./prometheus.ts";
+import { askUrl, type UrlAsker } from "./ask-url.ts";
+import { askWebhook } from "./ask-webhook.ts";
+import { askService, prometheusReply, queryPath } from "./prometheus.ts";
 import { readUserWorkloads } from "./read-workloads.ts";
+import { Unasked } from "./unasked.ts";
 import { workloadsAnswer } from "./workloads-answer.ts";
 
 const longestMessage = 300;
 
-/** Asks a cluster one check of a verification. What cannot be asked is `unasked`, never good. Rejects with the reason of the signal, and with a bug of this program. */
+/** What a check is asked through. */
+export interface Asker {
+  /** Connects to the cluster. */
+  readonly clientOf: () => Promise<Pick<KubeClient, "list" | "request">>;
+  /** Absent: nothing asks the URLs of a set but the controller. */
+  readonly urls?: UrlAsker;
+}
+
+/** Asks one check of a verification. What cannot be asked is `unasked`, never good. Rejects with the reason of the signal, and with a bug of this program. */
 export async function ask(
   { ask: question }: Check,
-  { since }: Pick<Verification, "since">,
-  clientOf: () => Promise<Pick<KubeClient, "list" | "request">>,
+  verification: Verification,
+  asker: Asker,
   signal: AbortSignal,
 ): Promise<Reply> {
   try {
-    const client = await clientOf();
-    if ("prometheus" in question) return await askPrometheus(question, client, signal);
-    const { workloads, unread } = await readUserWorkloads(client, signal);
-    const [first] = unread;
-    if (first !== undefined) return { kind: "unasked", message: first };
-    return workloadsAnswer(workloads, question, since);
+    return await answerOf(question, verification, asker, signal);
   } catch (error) {
     signal.throwIfAborted();
+    if (error instanceof Unasked) return { kind: "unasked", message: error.message };
     if (!isServerFailure(error)) throw error;
     return { kind: "unasked", message: reasonOf(error) };
   }
+}
+
+async function answerOf(
+  question: Check["ask"],
+  verification: Verification,
+  { clientOf, urls }: Asker,
+  signal: AbortSignal,
+): Promise<Reply> {
+  if (!("name" in question)) {
+    const { workloads, unread } = await readUserWorkloads(await clientOf(), signal);
+    const [first] = unread;
+    if (first !== undefined) throw new Unasked(first);
+    return workloadsAnswer(workloads, question, verification.since);
+  }
+  const { prometheus, webhook } = question;
+  const urlAsker = (): UrlAsker => {
+    if (urls === undefined) throw new Unasked("only the controller asks URLs");
+    return urls;
+  };
+  if (webhook !== undefined) return askWebhook(webhook, verification, urlAsker(), signal);
+  // The schema asks for one of them.
+  if (prometheus === undefined) throw new Unasked("the check asks nothing");
+  const { url, service } = prometheus;
+  const query = queryPath(prometheus.query, verification.cluster);
+  if (url !== undefined) {
+    const server = { ...prometheus, url };
+    const { namespace } = verification.set;
+    return prometheusReply(
+      question,
+      await askUrl(server, { path: query }, namespace, urlAsker(), signal),
+    );
+  }
+  if (service === undefined) throw new Unasked("the check names no server");
+  return prometheusReply(question, await askService(service, query, await clientOf(), signal));
 }
 
 /** Why a cluster could not be asked, without what a server wrote. */

@@ -4,73 +4,73 @@ import { missingRightOf } from "../../access/kube/missing-right.ts";
 import { listAt, recordAt, textAt } from "../../api/fields.ts";
 import type { VerifySpec } from "../../api/fleet-set.ts";
 import { foreignText } from "../../api/foreign-text.ts";
+import { namespacedName } from "../../api/keys.ts";
 import type { Reply } from "../../sets/check-answer.ts";
+import { Unasked } from "./unasked.ts";
 
 type PrometheusCheck = NonNullable<VerifySpec["checks"]>[number];
+type Service = NonNullable<NonNullable<PrometheusCheck["prometheus"]>["service"]>;
 
 const longestError = 200;
 
-/**
- * Asks a Prometheus behind a Service of the cluster for one number, through the API server. Good when the number is within `min` and `max`. Rejects as the client does, but for answers
- * of the API server and of Prometheus that say why there is no number.
- */
-export async function askPrometheus(
-  { prometheus, noData }: PrometheusCheck,
+/** The path of an instant query about a cluster. The names of a ClusterProfile have no character that PromQL quotes. */
+export function queryPath(text: string, cluster: string): string {
+  const { namespace, name } = namespacedName(cluster);
+  const query = text
+    .replaceAll("$(CLUSTER_NAME)", name)
+    .replaceAll("$(CLUSTER_NAMESPACE)", namespace);
+  return `/api/v1/query?${new URLSearchParams({ query }).toString()}`;
+}
+
+/** Asks a Service of a cluster through its API server. Rejects with `Unasked`, and as the client does when the cluster does not answer. */
+export async function askService(
+  { namespace, name, port, scheme }: Service,
+  path: string,
   client: Pick<KubeClient, "request">,
   signal: AbortSignal,
-): Promise<Reply> {
-  const { service, query, min = -Infinity, max = Infinity } = prometheus;
-  const answer = await queried(pathOf(service, query), client, signal);
-  if ("kind" in answer) return answer;
-  const value = numberIn(answer.data);
-  if (typeof value === "string") return { kind: "unasked", message: value };
+): Promise<unknown> {
+  const service = encodeURIComponent(`${scheme}:${name}:${port}`);
+  const proxy = `/api/v1/namespaces/${encodeURIComponent(namespace)}/services/${service}/proxy`;
+  try {
+    return await client.request("GET", `${proxy}${path}`, undefined, signal);
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.status === 401) throw error;
+    const right = missingRightOf(error);
+    if (right !== undefined) throw new Unasked(`The controller lacks ${right}`);
+    throw new Unasked(`Prometheus was not reached: ${error.status} ${error.reason}`);
+  }
+}
+
+/** Judges what a Prometheus answered: good when its one number is within `min` and `max`. Throws `Unasked` when the answer has no number, but for `noData: Pass`. */
+export function prometheusReply({ prometheus, noData }: PrometheusCheck, answer: unknown): Reply {
+  const { min = -Infinity, max = Infinity } = prometheus ?? {};
+  const value = numberIn(dataIn(answer));
   if (value === undefined || Number.isNaN(value)) {
     if (noData === "Pass") return { kind: "good", message: "" };
-    return { kind: "unasked", message: "the query gives no number" };
+    throw new Unasked("the query gives no number");
   }
   if (value >= min && value <= max) return { kind: "good", message: "" };
   const limit = value > max ? `more than ${max}` : `less than ${min}`;
   return { kind: "bad", message: `the query gives ${shortNumber(value)}, ${limit}` };
 }
 
-/** The path of an instant query, as the proxy of the API server forwards it. */
-function pathOf(
-  { namespace, name, port, scheme }: PrometheusCheck["prometheus"]["service"],
-  query: string,
-): string {
-  const service = encodeURIComponent(`${scheme}:${name}:${port}`);
-  const path = `/api/v1/namespaces/${encodeURIComponent(namespace)}/services/${service}/proxy/api/v1/query`;
-  return `${path}?${new URLSearchParams({ query }).toString()}`;
+function dataIn(answer: unknown): unknown {
+  if (recordAt(answer)["status"] === "success") return recordAt(answer)["data"];
+  const error = textAt(recordAt(answer), "error") ?? "its answer is none of Prometheus";
+  throw new Unasked(foreignText(error, longestError));
 }
 
-async function queried(
-  path: string,
-  client: Pick<KubeClient, "request">,
-  signal: AbortSignal,
-): Promise<Reply | { readonly data: unknown }> {
-  try {
-    const answer = await client.request("GET", path, undefined, signal);
-    if (recordAt(answer)["status"] === "success") return { data: recordAt(answer)["data"] };
-    const error = textAt(recordAt(answer), "error") ?? "its answer is none of Prometheus";
-    return { kind: "unasked", message: foreignText(error, longestError) };
-  } catch (error) {
-    if (!(error instanceof ApiError) || error.status === 401) throw error;
-    const right = missingRightOf(error);
-    if (right !== undefined) return { kind: "unasked", message: `The controller lacks ${right}` };
-    return {
-      kind: "unasked",
-      message: `Prometheus was not reached: ${error.status} ${error.reason}`,
-    };
-  }
-}
-
-/** The one number of an answer; undefined without any, and a sentence for several. */
-function numberIn(data: unknown): number | undefined | string {
+/** The one number of an answer; undefined: there is none. */
+function numberIn(data: unknown): number | undefined {
   const { resultType, result } = recordAt(data);
   if (resultType === "scalar" && Array.isArray(result)) return sampleOf(result);
-  if (resultType !== "vector") return "the query has to give one number, and not a range or a text";
+  if (resultType !== "vector") {
+    throw new Unasked("the query has to give one number, and not a range or a text");
+  }
   const series = listAt(recordAt(data), "result");
-  if (series.length > 1) return `the query gives ${series.length} numbers, and has to give one`;
+  if (series.length > 1) {
+    throw new Unasked(`the query gives ${series.length} numbers, and has to give one`);
+  }
   const value = recordAt(series[0])["value"];
   return Array.isArray(value) ? sampleOf(value) : undefined;
 }

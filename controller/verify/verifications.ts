@@ -6,13 +6,21 @@ import { Semaphore } from "../../access/time/semaphore.ts";
 import type { ClusterProfileRef } from "../../api/component.ts";
 import { isSameJson } from "../../api/fields.ts";
 import { namespacedName } from "../../api/keys.ts";
-import type { Answers, CheckAnswer, Reply, Verification } from "../../sets/check-answer.ts";
+import type {
+  Answers,
+  CheckAnswer,
+  Reply,
+  Verification,
+  WorkloadCounts,
+} from "../../sets/check-answer.ts";
 import { type Check, checksOf } from "../../sets/verify.ts";
 import type { Log } from "../log.ts";
+import type { UrlAsker } from "./ask-url.ts";
 import { ask } from "./ask.ts";
 
 export interface VerificationsOptions {
   readonly spokes: Pick<Spokes, "acquire">;
+  readonly urls: UrlAsker;
   /** Called when a cluster is not asked any more. */
   readonly onUnused: (profile: ClusterProfileRef) => void;
   /** An answer has changed about a cluster of a set, by `setKeyOf`. */
@@ -26,11 +34,12 @@ export interface VerificationsOptions {
 /** What a set asks about one cluster, while it is asked. */
 interface Asking extends Verification {
   readonly checks: Map<string, CheckAnswer>;
+  /** Its workloads, when they were last read. */
+  counted?: WorkloadCounts;
   readonly stop: AbortController;
 }
 
 const asksAtOnce = 8;
-const limitMs = 20_000;
 
 /**
  * Asks clusters what the sets of a fleet want to know of them, each check at its interval, and keeps the answers in memory. Ends with the process that rolls sets out: the next one asks
@@ -49,6 +58,22 @@ export class Verifications implements Disposable {
   /** The answers that a set has. */
   answersOf(set: string): Answers {
     return this.#bySet.get(set) ?? new Map();
+  }
+
+  /** The workloads of all clusters that are asked about them, each cluster once. */
+  workloads(): WorkloadCounts {
+    const clusters = new Map<string, WorkloadCounts>();
+    for (const askings of this.#bySet.values()) {
+      for (const [cluster, { counted }] of askings) {
+        if (counted !== undefined) clusters.set(cluster, counted);
+      }
+    }
+    const sums = new Map<string, { ready: number; notReady: number }>();
+    for (const [kind, { ready, notReady }] of [...clusters.values()].flatMap((one) => [...one])) {
+      const sum = sums.get(kind) ?? { ready: 0, notReady: 0 };
+      sums.set(kind, { ready: sum.ready + ready, notReady: sum.notReady + notReady });
+    }
+    return sums;
   }
 
   /** Asks exactly this about the clusters of a set from now on. What is asked already goes on. */
@@ -74,7 +99,11 @@ export class Verifications implements Disposable {
   }
 
   #begin(set: string, verification: Verification): Asking {
-    const asking = { ...verification, checks: new Map(), stop: new AbortController() };
+    const asking: Asking = {
+      ...verification,
+      checks: new Map(),
+      stop: new AbortController(),
+    };
     for (const check of checksOf(verification.spec)) void this.#keepAsking(set, asking, check);
     return asking;
   }
@@ -96,18 +125,17 @@ export class Verifications implements Disposable {
   }
 
   async #ask(verification: Verification, check: Check, signal: AbortSignal): Promise<Reply> {
-    const { spokes, clock, log } = this.#options;
+    const { spokes, urls, clock, log } = this.#options;
     using _place = await this.#places.enter(signal);
-    using limit = new Deadline(clock, limitMs, signal);
+    using limit = new Deadline(clock, check.limitMs, signal);
     const clientOf = async (): Promise<KubeClient> =>
       (await spokes.acquire(namespacedName(verification.cluster), limit.signal)).client;
     try {
-      return await ask(check, verification, clientOf, limit.signal);
+      return await ask(check, verification, { clientOf, urls }, limit.signal);
     } catch (err) {
       signal.throwIfAborted();
       if (limit.signal.aborted) {
-        const message = `the cluster did not answer within ${limitMs / 1_000} s`;
-        return { kind: "unasked", message };
+        return { kind: "unasked", message: `no answer came within ${check.limitMs / 1_000} s` };
       }
       log.error({ cluster: verification.cluster, check: check.name, err }, "Internal error");
       return { kind: "unasked", message: "internal error, see the log of the controller" };
@@ -115,7 +143,9 @@ export class Verifications implements Disposable {
   }
 
   /** Keeps an answer. Returns whether it says something else than the last one. */
-  #note({ checks }: Asking, { name }: Check, { kind, message }: Reply): boolean {
+  #note(asking: Asking, { name }: Check, { kind, message, counted }: Reply): boolean {
+    const { checks } = asking;
+    if (counted !== undefined) asking.counted = counted;
     const now = this.#options.clock.date().getTime();
     const before = checks.get(name);
     const isSame = before?.kind === kind;
@@ -127,5 +157,6 @@ export class Verifications implements Disposable {
 }
 
 function isSameQuestion(one: Verification, other: Verification): boolean {
-  return one.stamp === other.stamp && isSameJson(one.spec, other.spec);
+  const { stamp, stage, spec } = one;
+  return stamp === other.stamp && stage === other.stage && isSameJson(spec, other.spec);
 }

@@ -4,6 +4,7 @@ import { RequestCounters } from "../../access/http/request-counters.ts";
 import type { KubeClient } from "../../access/kube/kube-client.ts";
 // oxlint-disable max-params -- the methods of the client take options and, last, the signal
 import { systemClock } from "../../access/time/system-clock.ts";
+import { CheckSource } from "../../access/urls/check-source.ts";
 import type { ClusterProfileRef } from "../../api/component.ts";
 import type { ControllerDeps } from "../../controller/controller-deps.ts";
 import { type Controller, startController } from "../../controller/controller.ts";
@@ -63,6 +64,7 @@ export async function startIdle({
     },
     rendering: { environment: {}, manifestText: unexpected },
     manifests: { onChange: () => ({ [Symbol.dispose]: () => undefined }) },
+    checkSource: new CheckSource({ sources: [], userAgent: "knfleet-test" }),
     lead,
     requests: new RequestCounters(systemClock),
     clock,

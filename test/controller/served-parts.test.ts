@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 
 import type { KubeClient } from "../../access/kube/kube-client.ts";
+import { CheckSource } from "../../access/urls/check-source.ts";
 import { Components } from "../../controller/components.ts";
 import type { Log } from "../../controller/log.ts";
 import { ServedParts } from "../../controller/served-parts.ts";
@@ -50,6 +51,7 @@ function partsIn({ clock, log = silentLog, ...around }: Surroundings): ServedPar
     start: ignore,
     onChange: ignore,
     releases: emptyReleases(),
+    checkSource: new CheckSource({ sources: [], userAgent: "knfleet-test" }),
     rendering: {},
     random: () => 0,
   });

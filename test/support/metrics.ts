@@ -16,6 +16,7 @@ export function metricsOf(sources: Partial<MetricSources> = {}): Metrics {
     connectedSpokes: () => 0,
     components: () => [],
     sets: () => [],
+    workloads: () => new Map(),
     discovered: () => [],
     shards: 1,
     requests: new RequestCounters(systemClock),

@@ -1,4 +1,5 @@
 import type { Clock } from "../../access/time/clock.ts";
+import type { AllowedSource } from "../../access/urls/allowed-source.ts";
 import { recordAt } from "../../api/fields.ts";
 import type { FleetSetKind } from "../../api/fleet-set.ts";
 import type { SpokeNamespaceMode } from "../../installation/installation-namespace.ts";
@@ -21,6 +22,7 @@ import {
 } from "../rules/sets/set-rule.ts";
 import { setRules, setWarnings } from "../rules/sets/set-rules.ts";
 import { setShaper } from "../rules/sets/set-shape.ts";
+import { rightsToUseSecrets } from "../rules/sets/set-verify.ts";
 import { sizeProblems } from "../rules/shape.ts";
 import type { AccessReviews } from "./access-review.ts";
 import { rulingOnDeleted } from "./deleted-object.ts";
@@ -40,6 +42,8 @@ export interface SetSources extends ResultSources {
   /** Whether manifests of the author's own need the right `apply-cluster-scoped`. Security: T-33. */
   readonly manifestRight: boolean;
   readonly spokeNamespace: SpokeNamespaceMode;
+  /** Servers that checks of rollouts may ask; absent: unknown. */
+  readonly checkSources?: readonly AllowedSource[];
   readonly clock: Pick<Clock, "date">;
 }
 
@@ -79,6 +83,7 @@ export function setReview(sources: SetSources): Review {
       ...(await rightsForSpec(subject, sources, signal)),
       ...rightsToLoosen(change),
       ...rightsToApprove(change),
+      ...rightsToUseSecrets(subject),
     ];
     const rights = await askFor(needed, { sources, request }, signal);
     const facts = await factsFor(subject, { rights, sources }, signal);
@@ -155,8 +160,8 @@ async function factsFor(
   { rights, sources }: { readonly rights: readonly AnsweredRight[]; readonly sources: SetSources },
   signal: AbortSignal,
 ): Promise<SetFacts> {
-  const { facts, spokeNamespace } = sources;
-  const common = { spokeNamespace, references: sources.references?.policy };
+  const { facts, spokeNamespace, checkSources } = sources;
+  const common = { spokeNamespace, checkSources, references: sources.references?.policy };
   const isKnown = changed.clusters || changed.content;
   if (!isKnown || rights.some(({ answer }) => answer !== true)) {
     return { profiles: undefined, ...common };

@@ -81,6 +81,12 @@ app.kubernetes.io/component: {{ .program }}
 {{- end }}
 {{- end -}}
 
+{{- define "knfleet.checkSources" -}}
+{{- range .Values.checkSources }}
+- --check-source={{ . }}
+{{- end }}
+{{- end -}}
+
 {{- define "knfleet.logArgs" -}}
 - --log-level={{ .Values.log.level }}
 - --log-format={{ .Values.log.format }}

@@ -10,6 +10,7 @@ describe("readControllerFlags", () => {
       delivery: "Push",
       pullNamespace: [],
       manifestSource: [],
+      checkSource: [],
       referenceMode: "Any",
       trustedInventoryNamespace: [],
       trustedClusterManager: [],

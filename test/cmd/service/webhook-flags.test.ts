@@ -22,6 +22,7 @@ describe("readWebhookFlags", () => {
       authorityLifetime: 7_776_000_000,
       companionOf: "knfleet",
       manifestSource: [],
+      checkSource: [],
       clientName: [],
       referenceMode: "Any",
       trustedInventoryNamespace: [],

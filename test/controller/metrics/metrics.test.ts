@@ -4,6 +4,7 @@ import { RequestCounters } from "../../../access/http/request-counters.ts";
 import { PathMetrics } from "../../../access/spokes/path-metrics.ts";
 import { systemClock } from "../../../access/time/system-clock.ts";
 import type { Component } from "../../../api/component.ts";
+import type { MetricSources } from "../../../controller/metrics/metrics.ts";
 import { serving } from "../../support/component.ts";
 import { lieIn, lyingText } from "../../support/lying-text.ts";
 import { metricsOf } from "../../support/metrics.ts";
@@ -75,6 +76,21 @@ test("what was applied, refused, repaired and failed is counted", async () => {
       'knfleet_drift_repairs_total{kind="Deployment"} 2',
     ]),
   );
+});
+
+test("workloads are told by kind and by whether they are ready, as long as somebody asks", async () => {
+  let counts: ReturnType<MetricSources["workloads"]> = new Map([
+    ["Service", { ready: 41, notReady: 1 }],
+  ]);
+  const metrics = metricsOf({ workloads: () => counts });
+  expect(await linesOf(metrics)).toEqual(
+    expect.arrayContaining([
+      'knfleet_workloads{kind="Service",ready="true"} 41',
+      'knfleet_workloads{kind="Service",ready="false"} 1',
+    ]),
+  );
+  counts = new Map();
+  expect(await linesOf(metrics)).not.toContainEqual(expect.stringMatching(/^knfleet_workloads\{/));
 });
 
 describe("requests", () => {

@@ -2,6 +2,7 @@ import { expect, onTestFinished, test } from "vitest";
 
 import type { WatchEvent } from "../../../access/kube/kube-client.ts";
 import { abortable } from "../../../access/time/deadline.ts";
+import { CheckSource } from "../../../access/urls/check-source.ts";
 import { clusterProfileApiVersion } from "../../../api/cluster-profile.ts";
 import { ocmManager } from "../../../api/delivery.ts";
 import { setAnnotations, setLabels } from "../../../api/fleet-set.ts";
@@ -90,6 +91,7 @@ function lead(hub: SetHub, placements: Promise<void>): void {
       rendering: {},
       spokes: { acquire: () => Promise.reject(new Error("nobody asks")) },
       onUnused: () => undefined,
+      checkSource: new CheckSource({ sources: [], userAgent: "knfleet-test" }),
       maxSetsPerNamespace: 100,
       log: silentLog,
     },

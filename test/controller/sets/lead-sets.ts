@@ -4,6 +4,7 @@ import type { WatchEvent } from "../../../access/kube/kube-client.ts";
 import type { ReferencePolicy } from "../../../access/providers/reference-policy.ts";
 import type { References } from "../../../access/providers/references.ts";
 import { abortable } from "../../../access/time/deadline.ts";
+import { CheckSource } from "../../../access/urls/check-source.ts";
 import { Components } from "../../../controller/components.ts";
 import { FleetSets, type FleetSetsOptions } from "../../../controller/sets/fleet-sets.ts";
 import { apiError } from "../../support/api-error.ts";
@@ -93,6 +94,7 @@ export function leadSetsOn(
       rendering: {},
       spokes,
       onUnused: () => undefined,
+      checkSource: new CheckSource({ sources: [], userAgent: "knfleet-test" }),
       clock,
       random: () => 0.5,
       log,

@@ -6,9 +6,9 @@ import type { KubeObject } from "../../../api/kubernetes.ts";
 import { IndexedObjects } from "../../../controller/sets/indexed-objects.ts";
 import { ChildWriter, type ChildWriterOptions } from "../../../controller/sets/write-children.ts";
 import { SetWorld } from "../../sets/set-world.ts";
+import { apiError } from "../../support/api-error.ts";
 import { serving } from "../../support/component.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
-import { apiError } from "./set-hub.ts";
 
 const { set } = new SetWorld({}, []);
 const { signal } = new AbortController();

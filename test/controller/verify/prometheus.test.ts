@@ -1,7 +1,10 @@
 import { expect, test } from "vitest";
 
 import { ApiError } from "../../../access/kube/api-error.ts";
-import { askPrometheus } from "../../../controller/verify/prometheus.ts";
+import { ask } from "../../../controller/verify/ask.ts";
+import { checksOf } from "../../../sets/verify.ts";
+import { bareClient } from "../../support/bare-client.ts";
+import { about } from "./about.ts";
 
 const { signal } = new AbortController();
 const service = {
@@ -20,8 +23,11 @@ async function asked(answer: unknown, more: object = {}) {
     if (answer instanceof Error) throw answer;
     return answer;
   };
-  const check = { name: "error-rate", noData: "Fail", prometheus, ...more } as const;
-  return { reply: await askPrometheus(check, { request }, signal), paths };
+  const spec = { checks: [{ name: "error-rate", noData: "Fail", prometheus, ...more } as const] };
+  const [check] = checksOf(spec);
+  if (check === undefined) throw new Error("There is one check");
+  const clientOf = async () => bareClient({ request });
+  return { reply: await ask(check, about("fleet/eu-1", spec), { clientOf }, signal), paths };
 }
 
 const vector = (...values: readonly string[]): unknown => ({

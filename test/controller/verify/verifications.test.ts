@@ -3,6 +3,7 @@ import { expect, onTestFinished, test } from "vitest";
 import type { KubeClient } from "../../../access/kube/kube-client.ts";
 import type { SpokeConnection } from "../../../access/spokes/spokes.ts";
 import { abortable } from "../../../access/time/deadline.ts";
+import { CheckSource } from "../../../access/urls/check-source.ts";
 import type { ClusterProfileRef } from "../../../api/component.ts";
 import { FleetError } from "../../../api/errors.ts";
 import { Verifications } from "../../../controller/verify/verifications.ts";
@@ -10,6 +11,9 @@ import type { Verification } from "../../../sets/check-answer.ts";
 import { bareClient } from "../../support/bare-client.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import { keptLines } from "../../support/kept-lines.ts";
+import { MemoryHub } from "../../support/memory-hub.ts";
+import { about as verificationOf } from "./about.ts";
+import { clusterOfUsers, objectOf } from "./cluster-of-users.ts";
 
 const service = {
   namespace: "monitoring",
@@ -29,13 +33,13 @@ const spec = {
 } as const;
 
 function about(cluster: string, stamp = "12:00:00"): Verification {
-  return { cluster: `fleet/${cluster}`, stamp, since: 0, spec };
+  return { ...verificationOf(`fleet/${cluster}`, spec), stamp };
 }
 
 type Request = KubeClient["request"];
 
 /** Verifications over clusters that answer so, and what is told of them. */
-function asking(request: Request) {
+function asking(request: Request, list?: KubeClient["list"]) {
   const clock = new FakeClock();
   const { log, lines } = keptLines();
   const told: string[] = [];
@@ -46,10 +50,20 @@ function asking(request: Request) {
     if (name === "away") throw new FleetError("SpokeUnreachable", "fleet/away does not answer");
     const profile = { namespace: "fleet", name, uid: name };
     const { signal } = new AbortController();
-    return { client: bareClient({ request }), profile, provider: "", fingerprint: "", signal };
+    return {
+      client: bareClient({ request, ...(list !== undefined && { list }) }),
+      profile,
+      provider: "",
+      fingerprint: "",
+      signal,
+    };
   };
   const verifications = new Verifications({
     spokes: { acquire },
+    urls: {
+      hub: new MemoryHub(),
+      source: new CheckSource({ sources: [], userAgent: "knfleet-test" }),
+    },
     clock,
     random: () => 0.5,
     log,
@@ -115,7 +129,7 @@ test("a cluster that cannot be reached, or that never answers, is no good answer
   });
   expect(answerOf("silent")).toMatchObject({
     kind: "unasked",
-    message: "the cluster did not answer within 20 s",
+    message: "no answer came within 20 s",
   });
 });
 
@@ -154,4 +168,17 @@ test("eight clusters are asked at the same time, and no more", async () => {
   await time.advance(5_000);
   expect(most).toBe(8);
   expect(verifications.answersOf("set").size).toBe(40);
+});
+
+test("the workloads of a cluster that two sets ask about are counted once, and no more after that", async () => {
+  const { client } = clusterOfUsers({ objects: { triggers: [objectOf("Trigger", "on-order")] } });
+  const { clock, verifications } = asking(client.request, client.list);
+  const wanted = [verificationOf("fleet/a", { workloads: { maxNewlyBroken: 0 } })];
+  verifications.ask("serving", wanted);
+  verifications.ask("eventing", wanted);
+  await clock.advance(1_000);
+  expect([...verifications.workloads()]).toEqual([["Trigger", { ready: 0, notReady: 1 }]]);
+  verifications.ask("serving", []);
+  verifications.ask("eventing", []);
+  expect(verifications.workloads().size).toBe(0);
 });

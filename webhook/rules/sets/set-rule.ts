@@ -1,4 +1,5 @@
 import type { ReferencePolicy } from "../../../access/providers/reference-policy.ts";
+import type { AllowedSource } from "../../../access/urls/allowed-source.ts";
 import type { ClusterProfile } from "../../../api/cluster-profile.ts";
 import { isSameJson } from "../../../api/fields.ts";
 import type { FleetSetKind, FleetSetSpec } from "../../../api/fleet-set.ts";
@@ -72,6 +73,8 @@ export interface SetFacts {
   readonly spokeNamespace: SpokeNamespaceMode;
   /** Which namespace may reference which ClusterProfile; undefined: each may reference all. */
   readonly references: ReferencePolicy | undefined;
+  /** Servers that checks of rollouts may ask; undefined: unknown. */
+  readonly checkSources: readonly AllowedSource[] | undefined;
 }
 
 /** Checks one rule for sets and returns its problems. Pure. */

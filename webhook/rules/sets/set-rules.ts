@@ -7,7 +7,7 @@ import { candidatesOf } from "./set-results.ts";
 import { durations, emptyStages, order, stageNames, windows } from "./set-rollout.ts";
 import type { SetCheck, SetRule } from "./set-rule.ts";
 import { values } from "./set-values.ts";
-import { verify } from "./set-verify.ts";
+import { checkSource, verify } from "./set-verify.ts";
 
 /** The rules about the fields of a set, by name. The name is the value of a metric's label. A test compares docs/webhook.md with them. */
 export const setRules: Readonly<Record<string, SetRule>> = {
@@ -21,6 +21,7 @@ export const setRules: Readonly<Record<string, SetRule>> = {
   order: { code: 422, check: order },
   durations: { code: 422, check: durations },
   verify: { code: 422, check: verify },
+  "check-source": { code: 403, check: checkSource },
 };
 
 /** Warns of an unusual namespace when --spoke-namespace=Component makes it the namespace of Knative on every cluster. Spec: sets.md 3. */

@@ -31,11 +31,30 @@ const overridden = (patch: object) => ({
   ...plainSpec,
   overrides: [{ name: "eu", clusters: ["eu-*"], patch }],
 });
+const gates = (...secrets: readonly string[]) => ({
+  verify: {
+    checks: secrets.map((secretName, at) => ({
+      name: `gate-${at}`,
+      webhook: { url: "https://checks.example/gate", secretName },
+    })),
+  },
+});
 const changed = (before: object, after: object) => writtenSet({ ...before, ...after }, { before });
 
 describe("the rights that are asked for", () => {
   test.each([
     ["a create", writtenSet(goodSpec), usual],
+    [
+      "Secrets that checks send: to read each of them, once",
+      writtenSet({
+        ...goodSpec,
+        rollout: {
+          ...gates("knfleet-check-a", "knfleet-check-b", "knfleet-check-a"),
+          stages: [{ name: "all", selector: {}, ...gates("knfleet-check-a") }],
+        },
+      }),
+      [...usual, "get secrets. platform/knfleet-check-a", "get secrets. platform/knfleet-check-b"],
+    ],
     ["a dry run", writtenSet(goodSpec, { dryRun: true }), usual],
     [
       "a set of the other kind",

@@ -96,10 +96,19 @@ function specsOf(disturb: Disturb, needed: readonly string[]): fc.Arbitrary<unkn
     {
       name: fc.constantFrom("rate", "workloads", "-"),
       prometheus,
+      webhook: some(
+        {
+          url: fc.constantFrom("https://elsewhere.example/a", "https://a/../b", "https://a:0#x"),
+          caBundle: fc.constantFrom("QUJD", "%"),
+          secretName: fc.constantFrom("knfleet-check-a", "other"),
+          timeout: duration,
+        },
+        ["url"],
+      ),
       for: duration,
       interval: fc.oneof(duration, fc.constant("1s")),
     },
-    ["name", "prometheus"],
+    ["name"],
   );
   const verify = some({ workloads: some({ within: duration }), checks: list(check) });
   const stage = {
@@ -184,6 +193,7 @@ describe("sets under random inputs", () => {
       spokeNamespace: "Component",
       clock: systemClock,
       manifestSources: [],
+      checkSources: [],
     });
     let [longestMs, allowed] = [0, 0];
     const rules = new Set<string>();

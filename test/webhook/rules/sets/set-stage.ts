@@ -31,6 +31,7 @@ export async function reviewSet(request: AdmissionRequest, stage: SetStage = {})
     },
     manifestRight: false,
     spokeNamespace: "Canonical",
+    checkSources: [{ origin: "https://checks.example", path: "/" }],
     clock: { date: () => new Date("2026-11-25T12:00:00Z") },
     ...sources,
   };

@@ -13,6 +13,11 @@ const checked = (changes: object) => ({
   rollout: { verify: { checks: [{ ...rate, ...changes }] } },
 });
 
+const gate = { url: "https://checks.example/gate" };
+const named = (webhook: object) => ({
+  rollout: { verify: { checks: [{ name: "gate", noData: "Fail", webhook }] } },
+});
+
 /** Wrong specs of sets that the rule `verify` refuses, each with a part of its line. */
 export const verifyCases: readonly (readonly [rule: string, spec: object, line: string])[] = [
   [
@@ -40,5 +45,50 @@ export const verifyCases: readonly (readonly [rule: string, spec: object, line: 
     "verify",
     stages({ ...all, verify: { checks: [{ ...rate, interval: "1s" }] } }),
     "422 spec.rollout.stages[0].verify.checks[0].interval: must be at least 10s",
+  ],
+  [
+    "verify",
+    named({ url: "https://checks.example/a/../b" }),
+    "422 spec.rollout.verify.checks[0].webhook.url: is not allowed: its path has a part that leads elsewhere",
+  ],
+  [
+    "verify",
+    named({ url: "https://checks.example/a#b" }),
+    "422 spec.rollout.verify.checks[0].webhook.url: must not have a fragment",
+  ],
+  [
+    "verify",
+    checked({ prometheus: { url: "https://checks.example/?a=b", query: "up", max: 1 } }),
+    "422 spec.rollout.verify.checks[0].prometheus.url: must not have a query",
+  ],
+  [
+    "verify",
+    named({ ...gate, caBundle: "QUJD" }),
+    "422 spec.rollout.verify.checks[0].webhook.caBundle: must be certificates in PEM",
+  ],
+  [
+    "verify",
+    named({ ...gate, timeout: "16s" }),
+    "422 spec.rollout.verify.checks[0].webhook.timeout: must be at most 15s",
+  ],
+  [
+    "check-source",
+    named({ url: "https://elsewhere.example/gate" }),
+    '403 spec.rollout.verify.checks[0].webhook.url: "https://elsewhere.example/gate" is not below a --check-source; ask the operator of the hub to add it',
+  ],
+  [
+    "check-source",
+    stages({
+      ...all,
+      verify: {
+        checks: [
+          {
+            ...rate,
+            prometheus: { url: "https://checks.example:8443", query: "up", max: 1 },
+          },
+        ],
+      },
+    }),
+    "403 spec.rollout.stages[0].verify.checks[0].prometheus.url: ",
   ],
 ];

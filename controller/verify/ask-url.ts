@@ -1,0 +1,76 @@
+import { ApiError } from "../../access/kube/api-error.ts";
+import type { KubeClient } from "../../access/kube/kube-client.ts";
+import { missingRightOf } from "../../access/kube/missing-right.ts";
+import type { CheckSource, UrlQuestion } from "../../access/urls/check-source.ts";
+import { recordAt, textAt } from "../../api/fields.ts";
+import type { VerifySpec } from "../../api/fleet-set.ts";
+import { knownResource } from "../../api/resources.ts";
+import { Unasked } from "./unasked.ts";
+
+type Webhook = NonNullable<NonNullable<VerifySpec["checks"]>[number]["webhook"]>;
+
+/** How a set names a server: its URL, and what it is trusted by and told. */
+export type NamedServer = Pick<Webhook, "url" | "caBundle" | "secretName">;
+
+/** What asks the servers behind URLs. */
+export interface UrlAsker {
+  readonly source: Pick<CheckSource, "ask">;
+  /** Has the Secrets of the set's namespace. */
+  readonly hub: Pick<KubeClient, "get">;
+}
+
+/** Returns the JSON that a server behind a URL answers; foreign. Rejects with `Unasked`, with ConnectionError, and with the reason of the signal. */
+export async function askUrl(
+  { url, caBundle, secretName }: NamedServer,
+  question: Pick<UrlQuestion, "path" | "body">,
+  namespace: string,
+  { source, hub }: UrlAsker,
+  signal: AbortSignal,
+): Promise<unknown> {
+  const authorization =
+    secretName === undefined
+      ? undefined
+      : await authorizationOf({ namespace, name: secretName }, hub, signal);
+  const caPem = caBundle === undefined ? undefined : Buffer.from(caBundle, "base64").toString();
+  const trust = {
+    ...(caPem !== undefined && { caPem }),
+    ...(authorization !== undefined && { authorization }),
+  };
+  const { status, text } = await source.ask({ url, ...question, ...trust }, signal);
+  // Prometheus says with 400 and 422 what is wrong with a query.
+  if (status !== 200 && status !== 400 && status !== 422) {
+    throw new Unasked(`${URL.parse(url)?.origin} answered ${status}`);
+  }
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new Unasked(`${URL.parse(url)?.origin} answered ${status} without JSON`);
+  }
+}
+
+/** The header of a Secret with `token`, or with `username` and `password`. */
+async function authorizationOf(
+  { namespace, name }: { readonly namespace: string; readonly name: string },
+  hub: UrlAsker["hub"],
+  signal: AbortSignal,
+): Promise<string> {
+  const ref = { resource: knownResource("v1", "Secret"), namespace, name };
+  const secret = await hub.get(ref, {}, signal).catch((error: unknown) => {
+    if (!(error instanceof ApiError) || error.status === 401) throw error;
+    const right = missingRightOf(error);
+    if (right !== undefined) throw new Unasked(`The controller lacks ${right}`);
+    throw new Unasked(`Secret ${name} was not read: the hub answered ${error.status}`);
+  });
+  if (secret === undefined) throw new Unasked(`There is no Secret ${name}`);
+  const decoded = (key: string): string | undefined => {
+    const value = textAt(recordAt(secret, "data"), key);
+    return value === undefined ? undefined : Buffer.from(value, "base64").toString();
+  };
+  const token = decoded("token")?.trim();
+  const [username, password] = [decoded("username"), decoded("password")];
+  if (token !== undefined && /^[\x21-\x7e]+$/.test(token)) return `Bearer ${token}`;
+  if (token === undefined && username !== undefined && password !== undefined) {
+    return `Basic ${Buffer.from(`${username}:${password}`).toString("base64")}`;
+  }
+  throw new Unasked(`Secret ${name} has neither a token nor username and password`);
+}

@@ -1,0 +1,37 @@
+import { recordAt, textAt } from "../../api/fields.ts";
+import type { VerifySpec } from "../../api/fleet-set.ts";
+import { foreignText } from "../../api/foreign-text.ts";
+import { namespacedName } from "../../api/keys.ts";
+import type { Reply, Verification } from "../../sets/check-answer.ts";
+import { askUrl, type UrlAsker } from "./ask-url.ts";
+import { Unasked } from "./unasked.ts";
+
+type WebhookSpec = NonNullable<NonNullable<VerifySpec["checks"]>[number]["webhook"]>;
+
+const longestMessage = 200;
+
+/**
+ * Tells a server of the author's which cluster got which revision, and returns what it decides: `allowed: true` is good, `allowed: false` is bad. An answer without either means that it
+ * does not know yet. Rejects as `askUrl` does.
+ */
+export async function askWebhook(
+  webhook: WebhookSpec,
+  { set, revision, stage, cluster, since }: Omit<Verification, "spec">,
+  asker: UrlAsker,
+  signal: AbortSignal,
+): Promise<Reply> {
+  const { namespace, name } = namespacedName(cluster);
+  const body = {
+    set,
+    revision,
+    stage,
+    cluster: { namespace, name },
+    updatedAt: new Date(since).toISOString(),
+  };
+  const answer = recordAt(await askUrl(webhook, { body }, set.namespace, asker, signal));
+  const message = foreignText(textAt(answer, "message") ?? "", longestMessage);
+  const allowed = answer["allowed"];
+  if (allowed === true) return { kind: "good", message: "" };
+  if (allowed === false) return { kind: "bad", message: message || "the server does not allow it" };
+  throw new Unasked(message || "the server has not decided yet");
+}
