@@ -53,22 +53,34 @@ export interface RenderSettings {
 }
 
 /** The objects that the controller would apply for one component. */
-export interface RenderedComponent {
+interface RenderedObjects {
   readonly version: string;
   readonly paths: readonly string[];
-  /** What of the spec is not done, or not as it is written. */
-  readonly remarks: readonly string[];
   /** The objects with owners, in apply order. */
   readonly objects: readonly Manifest[];
   /** Objects that patches delete from the cluster, in order of deletion. */
   readonly deletions: readonly ObjectKey[];
 }
 
-/** Renders a component without a cluster. Throws FleetError as `render` does. */
+export interface RenderedComponent extends RenderedObjects {
+  /** What of the spec is not done, or not as it is written. */
+  readonly remarks: readonly string[];
+}
+
+/** Renders a component without a cluster, with remarks on its spec. Throws FleetError as `render` does. */
 export async function renderComponent(
   component: Component,
   settings: RenderSettings,
 ): Promise<RenderedComponent> {
+  const rendered = await renderObjects(component, settings);
+  return { ...rendered, remarks: await remarkLines(component, settings, rendered) };
+}
+
+/** Renders a component without a cluster. Throws FleetError as `render` does. */
+export async function renderObjects(
+  component: Component,
+  settings: Omit<RenderSettings, "remarks">,
+): Promise<RenderedObjects> {
   const { environment, kubernetesVersion, manifestText } = settings;
   const releases = await settings.releases();
   const namespace = await settings.namespaceOf(component);
@@ -85,8 +97,7 @@ export async function renderComponent(
     .map(withLiveFields(settings.live))
     .map(withOwner);
   const { version, paths, deletions } = rendered;
-  const remarks = await remarkLines(component, settings, rendered);
-  return { version, paths, remarks, objects, deletions };
+  return { version, paths, objects, deletions };
 }
 
 /** What of a spec is not done, or not as it is written: a line each. */

@@ -1,4 +1,7 @@
+import type { Component } from "../../../api/component.ts";
 import { timestampOf } from "../../../api/conditions.ts";
+import type { FleetError } from "../../../api/errors.ts";
+import { componentId, targetId } from "../../../api/keys.ts";
 import type { KnfCode } from "../../../api/knf/knf-codes.ts";
 import { clientVersion } from "../client-version.ts";
 import { type ExitCode, exitCodes } from "../errors.ts";
@@ -16,6 +19,27 @@ export interface ReportError {
   readonly cluster: string | null;
   /** The number, where it does not follow from reason and cluster. */
   readonly code?: KnfCode | null;
+}
+
+/** An error about one installation. */
+export function installationError(
+  component: Component,
+  { reason, message }: Pick<ReportError, "reason" | "message">,
+): ReportError {
+  const cluster = targetId(component);
+  return {
+    reason,
+    message: `${componentId(component)}: ${message}`,
+    cluster: cluster === "" ? null : cluster,
+  };
+}
+
+/** The error about an installation that cannot be rendered. */
+export function renderError(
+  component: Component,
+  { code, reason, sentence }: FleetError,
+): ReportError {
+  return installationError(component, { reason: code ?? reason, message: sentence });
 }
 
 /** An error as it is printed: with the number of its reason, or null without one. */

@@ -4,6 +4,7 @@ import { type FieldChange, fieldChanges } from "../../compare/comparable.ts";
 import type { ChangeKind, Comparison, ObjectChange } from "../../compare/compare.ts";
 import { type ExitCode, exitCodes } from "../../errors.ts";
 import {
+  installationError,
   notFoundErrors,
   type ReportDocument,
   type ReportError,
@@ -134,20 +135,6 @@ function changeCounts(
     changed: count("changed", "replaced", "leaving", "refused"),
     missing: count("missing"),
     extra: count("extra"),
-  };
-}
-
-/** An error about one installation. */
-export function installationError(
-  { kind, metadata, spec }: Component,
-  { reason, message }: Pick<ReportError, "reason" | "message">,
-): ReportError {
-  const ref = spec?.clusterProfileRef;
-  const { namespace, name } = metadata;
-  return {
-    reason,
-    message: `${describe({ kind, namespace, name })}: ${message}`,
-    cluster: ref === undefined ? null : `${ref.namespace}/${ref.name}`,
   };
 }
 

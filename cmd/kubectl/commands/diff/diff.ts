@@ -11,7 +11,7 @@ import { compare, type CompareOptions, type Comparison } from "../../compare/com
 import type { RenderSettings } from "../../compare/render-component.ts";
 import { readHubId, readTargetInstallation } from "../../compare/target-installation.ts";
 import { selectInstallations } from "../../hub/installations.ts";
-import { type ReportError, stampAt } from "../../output/report.ts";
+import { renderError, type ReportError, stampAt } from "../../output/report.ts";
 import type { Selection } from "../../selection/selection.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
 import {
@@ -22,7 +22,7 @@ import {
   unreadErrors,
 } from "../../spokes/read-clusters.ts";
 import { findWays } from "../../spokes/wayless.ts";
-import { type Diff, diffOf, deniedErrors, installationError } from "./diff-list.ts";
+import { type Diff, diffOf, deniedErrors } from "./diff-list.ts";
 
 export interface DiffDeps {
   readonly access: ClusterAccess;
@@ -57,7 +57,7 @@ export async function diff(
   }));
   const refused = components.flatMap((component) => {
     const error = wanted.get(component.metadata.uid);
-    return error instanceof FleetError ? [{ component, error: errorOf(component, error) }] : [];
+    return error instanceof FleetError ? [{ component, error: renderError(component, error) }] : [];
   });
   const failures = [
     ...refused,
@@ -85,11 +85,6 @@ async function renderAll(
   return new Map(pairs);
 }
 
-function errorOf(component: Component, error: FleetError): ReportError {
-  const { code, reason, sentence } = error;
-  return installationError(component, { reason: code ?? reason, message: sentence });
-}
-
 interface Found {
   readonly component: Component;
   /** Undefined: the comparison failed. */
@@ -115,7 +110,7 @@ function compareOn(
           return { component, ...(await compareOnTarget(component, deps, signal)) };
         } catch (error) {
           if (!(error instanceof FleetError) || !isOfOne(error)) throw error;
-          return { component, comparison: undefined, errors: [errorOf(component, error)] };
+          return { component, comparison: undefined, errors: [renderError(component, error)] };
         }
       }),
     );

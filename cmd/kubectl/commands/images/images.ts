@@ -3,16 +3,15 @@ import { FleetError } from "../../../../api/errors.ts";
 import { byText } from "../../../../api/fields.ts";
 import { imagesIn } from "../../../../render/remarks/kept-images.ts";
 import { openRendering } from "../../compare/open-rendering.ts";
-import { renderComponent, type RenderSettings } from "../../compare/render-component.ts";
+import { renderObjects, type RenderSettings } from "../../compare/render-component.ts";
 import { atVersion, renderSettings } from "../../compare/render-settings.ts";
 import { UsageError } from "../../errors.ts";
 import type { Fleet } from "../../fleet/fleet.ts";
 import type { Report } from "../../main/report.ts";
 import { type Columns, wide } from "../../output/columns.ts";
-import type { ReportError } from "../../output/report.ts";
+import { renderError, type ReportError } from "../../output/report.ts";
 import { componentReader } from "../../selection/component-files.ts";
 import { withUsageErrors } from "../../selection/input-files.ts";
-import { clusterIdOf } from "../../spokes/read-clusters.ts";
 
 /** One image, and the installations that need it. */
 interface ImageItem {
@@ -55,17 +54,14 @@ async function imageReport(
     try {
       const wanted = version === undefined ? component : atVersion(component, version);
       // Not in parallel, because equal components share one rendering.
-      const rendered = await renderComponent(wanted, settings);
+      const rendered = await renderObjects(wanted, settings);
       const need = needOf(component, rendered.version);
       for (const image of new Set(imagesIn(rendered.objects))) {
         needs.set(image, [...(needs.get(image) ?? []), need]);
       }
     } catch (error) {
       if (!(error instanceof FleetError)) throw error;
-      const { kind, metadata } = component;
-      const message = `${kind} ${metadata.namespace}/${metadata.name}: ${error.sentence}`;
-      const cluster = clusterIdOf(component) || null;
-      errors.push({ reason: error.code ?? error.reason, message, cluster });
+      errors.push(renderError(component, error));
     }
   }
   const items = [...needs].map(([image, neededBy]) => ({ image, neededBy }));

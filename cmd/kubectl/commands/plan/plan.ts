@@ -10,7 +10,7 @@ import { type Comparable, comparableOf, fetchSources } from "../../compare/compa
 import { remarkLines, type RenderSettings } from "../../compare/render-component.ts";
 import { readHubId } from "../../compare/target-installation.ts";
 import { type ExitCode, exitCodes } from "../../errors.ts";
-import { type ReportDocument, reportOf, stampAt } from "../../output/report.ts";
+import { installationError, type ReportDocument, reportOf, stampAt } from "../../output/report.ts";
 import type { ComponentDocument } from "../../selection/component-documents.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
 import { readKubernetesVersion } from "../../spokes/kubernetes-version.ts";
@@ -23,7 +23,6 @@ import {
   unreadErrors,
 } from "../../spokes/read-clusters.ts";
 import { findWays } from "../../spokes/wayless.ts";
-import { installationError } from "../diff/diff-list.ts";
 import { compareOnTarget } from "../diff/diff.ts";
 import {
   askHub,
