@@ -67,6 +67,9 @@ export const eventingSpec = {
   },
 } as const;
 
+/** The schema of the spec of each kind of component. */
+export const specSchemas = { KnativeServing: servingSpec, KnativeEventing: eventingSpec } as const;
+
 /**
  * The type of a schema for code: deeply read-only, and without the index signature that FromSchema adds to every object that allows
  * other fields. A CRD cannot forbid them, but the API server removes them.

@@ -2,7 +2,7 @@ import type { FromSchema } from "json-schema-to-ts";
 
 import type { Exact } from "./component-spec.ts";
 import { duration } from "./duration.ts";
-import { int32, rules, text } from "./primitives.ts";
+import { int32, rules, stringMap, text } from "./primitives.ts";
 import { profileSelector } from "./profile-selector.ts";
 import { rollout } from "./rollout-spec.ts";
 
@@ -155,6 +155,21 @@ export const fleetSetFields = {
     default: 10,
     description: "Old revisions that are kept for undo.",
   },
+} as const;
+
+const template = {
+  type: "object",
+  properties: {
+    metadata: { type: "object", properties: { labels: stringMap, annotations: stringMap } },
+    spec: { type: "object" },
+  },
+} as const;
+
+/** `spec` of a set of either kind: `template.spec`, which is checked together with the overrides, may have any fields. */
+export const fleetSetShape = {
+  type: "object",
+  required: ["clusters", "template"],
+  properties: { ...fleetSetFields, template },
 } as const;
 
 const fleetSetSpecWithoutTemplate = {

@@ -1,24 +1,9 @@
 import { type FleetSet, fleetSetKinds } from "../../../api/fleet-set.ts";
-import { fleetSetFields } from "../../../api/schema/fleet-set-spec.ts";
+import { specSchemas } from "../../../api/schema/component-spec.ts";
+import { fleetSetShape } from "../../../api/schema/fleet-set-spec.ts";
 import { fleetSetStatus } from "../../../api/schema/fleet-set-status.ts";
-import { stringMap } from "../../../api/schema/primitives.ts";
 import { mergedSpecOf } from "../../../sets/desired-spec.ts";
 import { misfitOf } from "./misfit.ts";
-import { specSchemas } from "./spec-form.ts";
-
-const template = {
-  type: "object",
-  properties: {
-    metadata: { type: "object", properties: { labels: stringMap, annotations: stringMap } },
-    spec: { type: "object" },
-  },
-};
-
-const schema = {
-  type: "object",
-  required: ["clusters", "template"],
-  properties: { ...fleetSetFields, template },
-};
 
 /** Says what of a set has not the form of its CRD, which another CRD has let in: its template also with each override. Undefined: nothing. */
 export function misfitOfSet({
@@ -27,7 +12,7 @@ export function misfitOfSet({
   status,
 }: Pick<FleetSet, "kind" | "spec" | "status">): string | undefined {
   const wrong =
-    misfitOf(spec, schema, "spec") ??
+    misfitOf(spec, fleetSetShape, "spec") ??
     (status === undefined ? undefined : misfitOf(status, fleetSetStatus, "status"));
   if (wrong !== undefined) return wrong;
   const { overrides = [], template: made } = spec;

@@ -1,10 +1,7 @@
 import type { Component } from "../../../api/component.ts";
 import { FleetError } from "../../../api/errors.ts";
-import { eventingSpec, servingSpec } from "../../../api/schema/component-spec.ts";
+import { specSchemas } from "../../../api/schema/component-spec.ts";
 import { misfitOf } from "./misfit.ts";
-
-/** The schema of the spec of each kind of component. */
-export const specSchemas = { KnativeServing: servingSpec, KnativeEventing: eventingSpec } as const;
 
 /** Says what of a component's spec has not the form of its CRD, so that it cannot be rendered: another CRD may have let it in. Undefined: nothing. */
 export function misfitOfSpec({ kind, spec }: Pick<Component, "kind" | "spec">) {

@@ -10,7 +10,7 @@ import { isRecord } from "../../../api/fields.ts";
 import { tokensOf } from "../../../api/json-pointer.ts";
 import { groupOf } from "../../../api/kubernetes.ts";
 import { componentStatus } from "../../../api/schema/component-crd.ts";
-import { eventingSpec, servingSpec } from "../../../api/schema/component-spec.ts";
+import { specSchemas } from "../../../api/schema/component-spec.ts";
 import { stringMap } from "../../../api/schema/primitives.ts";
 import type { Fields } from "../../../render/fields.ts";
 import { InputError, type InputDocument } from "./yaml-documents.ts";
@@ -126,7 +126,6 @@ const metadata = {
 } as const;
 
 const limits = { int32: 2 ** 31, int64: 2 ** 63 } as const;
-const specs = { KnativeServing: servingSpec, KnativeEventing: eventingSpec } as const;
 
 /** Checks components against the schemas of the CRDs. An unknown field is a problem, too. Compiles a schema when it is first used. */
 export function componentCheck(): (kind: ComponentKind) => ComponentCheck {
@@ -160,7 +159,7 @@ function schemaOf(kind: ComponentKind): object {
       apiVersion: { const: operatorApiVersion },
       kind: { const: kind },
       metadata,
-      spec: closed(specs[kind]),
+      spec: closed(specSchemas[kind]),
       status: componentStatus,
     },
   };
