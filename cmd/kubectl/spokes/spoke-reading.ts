@@ -107,6 +107,12 @@ export function ifDenied(error: unknown): undefined {
   throw error;
 }
 
+/** The server's message about a right that is missing. Throws every other error again. */
+export function deniedMessage(error: unknown): string {
+  if (error instanceof ApiError && error.status === 403) return error.message;
+  throw error;
+}
+
 /** The next step for a command without a provider file. */
 export const providerFileHint =
   "Name the provider file with --clusterprofile-provider-file or KNFLEET_PROVIDER_FILE.";

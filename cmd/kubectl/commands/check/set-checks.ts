@@ -1,4 +1,3 @@
-import { ApiError } from "../../../../access/kube/api-error.ts";
 import { missingRightIn } from "../../../../access/kube/missing-right.ts";
 import { conditionOf } from "../../../../api/conditions.ts";
 import {
@@ -14,6 +13,7 @@ import { countOf } from "../../output/notes.ts";
 import { words } from "../../output/steps.ts";
 import { allSetKinds } from "../../selection/set-ref.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
+import { deniedMessage } from "../../spokes/spoke-reading.ts";
 import { checkItem, type CheckItem, unseenItem } from "./check-item.ts";
 
 const subject = "hub";
@@ -51,8 +51,7 @@ export async function checkSets(
 
 /** The check that a right was missing for. Throws all other errors again. */
 function skipped(error: unknown): CheckItem {
-  if (!(error instanceof ApiError) || error.status !== 403) throw error;
-  return unseenItem(check, missingRightIn(error.message) ?? "the right to list them");
+  return unseenItem(check, missingRightIn(deniedMessage(error)) ?? "the right to list them");
 }
 
 async function revisionsOf(

@@ -1,4 +1,4 @@
-import { ApiError } from "../../../../access/kube/api-error.ts";
+import { ifServed } from "../../../../access/kube/api-error.ts";
 import { withTimeout } from "../../../../access/time/deadline.ts";
 import { systemClock } from "../../../../access/time/system-clock.ts";
 import type { ClusterProfile } from "../../../../api/cluster-profile.ts";
@@ -102,12 +102,9 @@ async function listProfiles(
   signal: AbortSignal,
 ): Promise<readonly ClusterProfile[] | undefined> {
   const flags = { namespace: undefined, cluster: undefined, on: undefined };
-  try {
-    return await listSelectedProfiles({ access, flags }, signal);
-  } catch (error) {
-    if (error instanceof ApiError && error.status === 404) return [];
-    return ifDenied(error);
-  }
+  return await ifServed(listSelectedProfiles({ access, flags }, signal))
+    .then((profiles) => profiles ?? [])
+    .catch(ifDenied);
 }
 
 interface HubPlanDeps extends Pick<GatherDeps, "access" | "selection"> {
@@ -140,12 +137,9 @@ async function planHub(
   const deadline = withTimeout(systemClock, hubTimeoutMs, signal);
   const [deployments, sets] = await Promise.all([
     listControllerDeployments(hub, deadline).catch(ifDenied),
-    planSets(components, { access, selection, isWhole: traces }, deadline).catch(
-      (error: unknown) => {
-        ifDenied(error);
-        return null;
-      },
-    ),
+    planSets(components, { access, selection, isWhole: traces }, deadline)
+      .then((plan) => plan ?? null)
+      .catch(ifDenied),
   ]);
   const places = [
     ...components.map(({ metadata: { namespace } }) => namespace),
@@ -179,7 +173,7 @@ async function planHub(
   };
   const unknown = [
     ...(deployments === undefined ? [controllersUnknown] : []),
-    ...(sets === null ? [setsUnknown] : []),
+    ...(sets === undefined ? [setsUnknown] : []),
   ];
   const errors = unknown.map(
     (message) => ({ reason: "Forbidden", message, cluster: null }) as const,

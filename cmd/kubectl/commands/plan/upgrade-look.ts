@@ -1,4 +1,3 @@
-import { ApiError } from "../../../../access/kube/api-error.ts";
 import type { KubeClient } from "../../../../access/kube/kube-client.ts";
 import type { Component } from "../../../../api/component.ts";
 import { FleetError } from "../../../../api/errors.ts";
@@ -13,7 +12,7 @@ import type { RenderSettings } from "../../compare/render-component.ts";
 import { installationError } from "../../output/report.ts";
 import { readKubernetesVersion } from "../../spokes/kubernetes-version.ts";
 import { clusterIdOf, mapLimited, type ReadOne } from "../../spokes/read-clusters.ts";
-import { ifDenied } from "../../spokes/spoke-reading.ts";
+import { deniedMessage, ifDenied } from "../../spokes/spoke-reading.ts";
 import { reviewAll } from "../can-i/access-review.ts";
 import { renderNeeds } from "../can-i/needs.ts";
 import { permissionsFor } from "../can-i/permissions.ts";
@@ -73,8 +72,7 @@ async function readUpgrade(
 
 /** What is known of the changes without the right to read what is installed: the missing rights are told all the same. Throws every other error again. */
 function deniedLook(component: Component, error: unknown): Look {
-  if (!(error instanceof ApiError) || error.status !== 403) throw error;
-  const message = foreignText(error.message);
+  const message = foreignText(deniedMessage(error));
   const errors = [installationError(component, { reason: "Forbidden", message })];
   return { version: null, blocked: null, warnings: [], changes: null, errors };
 }
@@ -113,16 +111,11 @@ async function readStoredVersions(
   const wanted = made.manifests.filter(isDefinition);
   const names = wanted.flatMap(({ metadata }) => metadata.name ?? []);
   const resource = knownResource("apiextensions.k8s.io/v1", "CustomResourceDefinition");
-  try {
-    const found = await mapLimited(names, atOnce, async (name) => {
-      const live = await client.get({ resource, name }, {}, signal);
-      return live === undefined ? [] : [[name, live] as const];
-    });
-    return storedVersionsOf(wanted, new Map(found.flat()));
-  } catch (error) {
-    ifDenied(error);
-    return null;
-  }
+  const found = await mapLimited(names, atOnce, async (name) => {
+    const live = await client.get({ resource, name }, {}, signal);
+    return live === undefined ? [] : [[name, live] as const];
+  }).catch(ifDenied);
+  return found === undefined ? null : storedVersionsOf(wanted, new Map(found.flat()));
 }
 
 function isDefinition({ apiVersion, kind }: Manifest): boolean {

@@ -1,4 +1,3 @@
-import { ApiError } from "../../../../access/kube/api-error.ts";
 import type { KubeClient } from "../../../../access/kube/kube-client.ts";
 import { ServedKind } from "../../../../access/kube/profile-versions.ts";
 import { withTimeout } from "../../../../access/time/deadline.ts";
@@ -21,6 +20,7 @@ import { componentsOf, crdForm } from "../../hub/installations.ts";
 import { MalformedObjects } from "../../hub/malformed-objects.ts";
 import { misfitOfSpec } from "../../hub/spec-form.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
+import { deniedMessage } from "../../spokes/spoke-reading.ts";
 
 /** The facts that a plan needs. */
 export interface PlanFacts {
@@ -53,7 +53,7 @@ export async function readPlanFacts(
     list.everywhere(profileResource, selector?.namespaces ?? [home], new ServedKind(hub)),
     placement && list.in(knownResource(placement.apiVersion, placement.kind), home),
     otherSets(access, set, deadline).catch((error: unknown) => {
-      unread.push(`other sets: ${forbidden(error)}`);
+      unread.push(`other sets: ${deniedMessage(error)}`);
       return [];
     }),
   ]);
@@ -136,7 +136,7 @@ class Lister {
     try {
       return (await client.list({ resource }, {}, signal)).items;
     } catch (error) {
-      unread.push(`${resource.plural} of other namespaces: ${forbidden(error)}`);
+      unread.push(`${resource.plural} of other namespaces: ${deniedMessage(error)}`);
     }
     const lists = await Promise.all(
       namespaces.map((namespace) => client.list({ resource, namespace }, {}, signal)),
@@ -148,10 +148,4 @@ class Lister {
     const { hub, signal } = this.#listing;
     return (await hub.list({ resource, namespace }, {}, signal)).items;
   }
-}
-
-/** The message of a 403; throws every other error. */
-function forbidden(error: unknown): string {
-  if (error instanceof ApiError && error.status === 403) return error.message;
-  throw error;
 }

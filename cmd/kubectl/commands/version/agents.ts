@@ -26,17 +26,11 @@ export async function readAgents(
   if (clusters.size === 0) return [];
   const resource = knownResource(workApiVersion, "ManifestWork");
   const fieldSelector = `metadata.name=${agentWorkName}`;
-  const listing = hub.list({ resource, fieldSelector }, {}, signal);
-  const list = await ifServed(
-    listing.catch((error: unknown) => {
-      ifDenied(error);
-      return null;
-    }),
-  );
-  if (list === null) return null;
-  const works = (list?.items ?? []).filter(({ metadata }) =>
-    clusters.has(metadata.namespace ?? ""),
-  );
+  const listed = await ifServed(hub.list({ resource, fieldSelector }, {}, signal))
+    .then((list) => list?.items ?? [])
+    .catch(ifDenied);
+  if (listed === undefined) return null;
+  const works = listed.filter(({ metadata }) => clusters.has(metadata.namespace ?? ""));
   const byImage = Map.groupBy(works, imageIn);
   return [...byImage]
     .map(([image, all]) => ({ version: tagOf(image), image, clusters: all.length }))

@@ -1,4 +1,3 @@
-import { ApiError } from "../../../../access/kube/api-error.ts";
 import type { KubeClient } from "../../../../access/kube/kube-client.ts";
 import type { Component } from "../../../../api/component.ts";
 import { byText } from "../../../../api/fields.ts";
@@ -18,6 +17,7 @@ import type { ReportError } from "../../output/report.ts";
 import { readKubernetesVersion } from "../../spokes/kubernetes-version.ts";
 import { deploymentsOf, isRemote } from "../../spokes/live-view.ts";
 import type { SpokeFacts } from "../../spokes/spoke-facts.ts";
+import { deniedMessage } from "../../spokes/spoke-reading.ts";
 import { readAgents } from "./agents.ts";
 import { readOwnReleases } from "./own-releases.ts";
 import {
@@ -206,8 +206,7 @@ async function listComponents(fleet: Fleet): Promise<Pick<HubAnswer, "components
     return { components, errors: [] };
   } catch (error) {
     if (error instanceof NotServedError) return { components: [], errors: [] };
-    if (!(error instanceof ApiError) || error.status !== 403) throw error;
-    const { message } = error;
+    const message = deniedMessage(error);
     return { components: [], errors: [{ reason: "Forbidden", message, cluster: null }] };
   }
 }
