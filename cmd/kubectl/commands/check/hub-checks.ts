@@ -9,6 +9,7 @@ import { knownResource } from "../../../../api/resources.ts";
 import { olderDuplicateOf } from "../../../../controller/reconcile/claims.ts";
 import type { Controllers } from "../../hub/find-controller.ts";
 import { componentsOf, type HubReading } from "../../hub/installations.ts";
+import { listVisible } from "../../hub/list-visible.ts";
 import { MalformedObjects } from "../../hub/malformed-objects.ts";
 import { itemsAt, stringAt } from "../../selection/fields.ts";
 import { readKubernetesVersion } from "../../spokes/kubernetes-version.ts";
@@ -141,15 +142,13 @@ export async function listVisibleComponents(
   const lists = await Promise.all(
     allKinds.map(async (kind) => {
       const resource = knownResource(operatorApiVersion, kind);
-      const list = await unlessDenied(hub.list({ resource }, {}, signal));
-      return { kind, resource, items: list?.items };
+      const list = hub.list({ resource }, {}, signal).then(({ items }) => items);
+      return { kind, ...(await listVisible(list, rightTo("list", resource))) };
     }),
   );
   return {
-    components: lists.flatMap(({ kind, items = [] }) => componentsOf(items, kind, malformed)),
-    denied: lists.flatMap(({ resource, items }) =>
-      items === undefined ? [rightTo("list", resource)] : [],
-    ),
+    components: lists.flatMap(({ kind, items }) => componentsOf(items, kind, malformed)),
+    denied: lists.flatMap(({ denied }) => denied),
   };
 }
 

@@ -1,4 +1,4 @@
-import { ifServed, unlessDenied } from "../../../../access/kube/api-error.ts";
+import { ifServed } from "../../../../access/kube/api-error.ts";
 import type { KubeClient } from "../../../../access/kube/kube-client.ts";
 import { type Right, rightTexts } from "../../../../access/kube/missing-right.ts";
 import { getProfile } from "../../../../access/kube/profile-versions.ts";
@@ -20,6 +20,7 @@ import {
   onlyController,
 } from "../../hub/find-controller.ts";
 import { readHubProviderFile } from "../../hub/hub-provider-file.ts";
+import { listVisible } from "../../hub/list-visible.ts";
 import type { OpenHub } from "../../hub/open-hub.ts";
 import { listProfiles } from "../../hub/profiles.ts";
 import { listVisibleComponents } from "../check/hub-checks.ts";
@@ -70,11 +71,10 @@ async function readClusterUsers(
   signal: AbortSignal,
 ): Promise<Pick<HubFacts, "profiles" | "components" | "unlisted">> {
   const [profiles, { components, denied }] = await Promise.all([
-    unlessDenied(listProfiles(client, undefined, signal)),
+    listVisible(listProfiles(client, undefined, signal), listsProfiles),
     listVisibleComponents({ hub: client }, signal),
   ]);
-  const unlisted = [...(profiles === undefined ? [listsProfiles] : []), ...denied];
-  return { profiles: profiles ?? [], components, unlisted };
+  return { profiles: profiles.items, components, unlisted: [...profiles.denied, ...denied] };
 }
 
 interface HubQuestion {

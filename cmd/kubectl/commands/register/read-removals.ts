@@ -1,4 +1,3 @@
-import { unlessDenied } from "../../../../access/kube/api-error.ts";
 import { type KubeClient, objectRefOf } from "../../../../access/kube/kube-client.ts";
 import { rightTexts } from "../../../../access/kube/missing-right.ts";
 import { withTimeout } from "../../../../access/time/deadline.ts";
@@ -9,6 +8,7 @@ import type { KubeObject, ObjectKey } from "../../../../api/kubernetes.ts";
 import { knownResource } from "../../../../api/resources.ts";
 import { listAnchors } from "../../../../controller/apply/anchor/list-anchors.ts";
 import { spokeRoleName } from "../../../../installation/spoke-role.ts";
+import { listVisible } from "../../hub/list-visible.ts";
 import { listProfiles } from "../../hub/profiles.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
 import { listsProfiles, otherProfiles, serversOf, unknownProfiles } from "./known-cluster.ts";
@@ -140,18 +140,19 @@ async function warningsOf(
   const { account, clusterUid: uid } = registeredOf(profile);
   const { client } = spoke.connection;
   const [profiles, anchors] = await Promise.all([
-    unlessDenied(
+    listVisible(
       listProfiles(access.hub, undefined, withTimeout(systemClock, access.hubTimeoutMs, signal)),
+      listsProfiles,
     ),
     onSpoke(spoke, listAnchors(client, withTimeout(systemClock, spoke.timeoutMs, signal))),
   ]);
   const traits = { uid, servers: serversOf(profile), anchors: anchors ?? [] };
-  const known = { profiles: profiles ?? [], components };
+  const known = { profiles: profiles.items, components };
   return [
     ...otherProfiles(profile.metadata, known, traits).map(
       (id) =>
         `ClusterProfile ${id} leads to the same cluster, and loses it if it uses ServiceAccount ${spokeNamespace}/${account}`,
     ),
-    ...unknownProfiles({ hub: profiles === undefined ? [listsProfiles] : [], anchors }),
+    ...unknownProfiles({ hub: profiles.denied, anchors }),
   ];
 }

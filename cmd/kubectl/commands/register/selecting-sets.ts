@@ -1,4 +1,3 @@
-import { unlessDenied } from "../../../../access/kube/api-error.ts";
 import { type Right, rightTo } from "../../../../access/kube/missing-right.ts";
 import { withTimeout } from "../../../../access/time/deadline.ts";
 import { systemClock } from "../../../../access/time/system-clock.ts";
@@ -11,6 +10,7 @@ import { findSelection, placementKinds } from "../../../../controller/sets/find-
 import { exclusionOf } from "../../../../sets/members.ts";
 import { stageOf } from "../../../../sets/stages.ts";
 import { listSets } from "../../hub/fleet-sets.ts";
+import { listVisible, type VisibleList } from "../../hub/list-visible.ts";
 import { allSetKinds } from "../../selection/set-ref.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
 import { idOf } from "./spoke-objects.ts";
@@ -28,14 +28,16 @@ export async function selectingSets(
 ): Promise<SelectingSets> {
   const wanted = allSetKinds.filter((kind) => kinds.includes(fleetSetKinds[kind].component));
   const listed = await Promise.all(
-    wanted.map(async (kind) => {
-      const sets = await unlessDenied(listSets(access, { kinds: [kind] }, signal));
-      return { sets, right: rightTo("list", knownResource(fleetSetApiVersion, kind)) };
-    }),
+    wanted.map((kind) =>
+      listVisible(
+        listSets(access, { kinds: [kind] }, signal),
+        rightTo("list", knownResource(fleetSetApiVersion, kind)),
+      ),
+    ),
   );
   const all = await Promise.all(
     listed
-      .flatMap(({ sets = [] }) => sets)
+      .flatMap(({ items }) => items)
       .map(async (set) => ({ set, placements: await readPlacements(set, access, signal) })),
   );
   return {
@@ -43,7 +45,7 @@ export async function selectingSets(
       .filter(({ set, placements: { items } }) => stamps(set, profile, items))
       .map(({ set }) => set),
     unlisted: [
-      ...listed.flatMap(({ sets, right }) => (sets === undefined ? [right] : [])),
+      ...listed.flatMap(({ denied }) => denied),
       ...all.flatMap(({ placements: { denied } }) => denied),
     ],
   };
@@ -55,26 +57,19 @@ interface SelectingSets {
   readonly unlisted: readonly Right[];
 }
 
-interface Placements {
-  /** Undefined: the set selects by labels, or they may not be read. */
-  readonly items?: readonly KubeObject[];
-  readonly denied: readonly Right[];
-}
-
-/** The placements that a set may select by. */
+/** The placements that a set may select by. None for a set that selects by labels. */
 async function readPlacements(
   { spec, metadata: { namespace } }: FleetSet,
   { hub, hubTimeoutMs }: HubAccess,
   signal: AbortSignal,
-): Promise<Placements> {
+): Promise<VisibleList<KubeObject>> {
   const { from } = spec.clusters;
-  if (from === "Selector") return { denied: [] };
+  if (from === "Selector") return { items: [], denied: [] };
   const { apiVersion, kind } = placementKinds[from];
   const ref = { resource: knownResource(apiVersion, kind), namespace };
   const late = withTimeout(systemClock, hubTimeoutMs, signal);
-  const list = await unlessDenied(hub.list(ref, {}, late));
-  if (list === undefined) return { denied: [rightTo("list", ref.resource, namespace)] };
-  return { items: list.items, denied: [] };
+  const list = hub.list(ref, {}, late).then(({ items }) => items);
+  return await listVisible(list, rightTo("list", ref.resource, namespace));
 }
 
 /** Whether a set selects a cluster and does not exclude it. Pure. */
