@@ -117,17 +117,6 @@ export interface FilenameFlag {
   readonly filename?: string;
 }
 
-/** The flag that selects installations by a file. `flags`: another spelling where `-f` means something else. */
-export function filenameOption(flags = "-f, --filename <file>"): Option {
-  return new Option(flags, "the installations of a file of manifests, or of standard input (-)");
-}
-
-/** The flag of commands that read components from a file. */
-export function componentFilesOption(): Option {
-  const text = "file with components, - for standard input";
-  return new Option("-f, --filename <file>", text).argParser(several);
-}
-
 /** The flag for the lowest severity that makes the exit code 1. */
 export function failOnOption(): Option {
   return new Option("--fail-on <severity>", "error|warning|never: what makes the exit code 1");
@@ -136,11 +125,6 @@ export function failOnOption(): Option {
 /** The flag of commands that run exec plugins for a report. */
 export function execTimeoutOption(): Option {
   return new Option("--exec-timeout <duration>", "time for the exec plugin (default 10s)");
-}
-
-/** The flag of commands that can work without spokes. `what`: the remaining output. */
-export function noLiveOption(what = "the hub's view"): Option {
-  return new Option("--no-live", `only ${what}: no spoke is reached`);
 }
 
 /** Adds a value to the earlier ones, for options that can be repeated. */

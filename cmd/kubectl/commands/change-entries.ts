@@ -1,14 +1,16 @@
 import { Option } from "commander";
 
 import type { CommandEntry } from "../action.ts";
-import { componentFilesOption, several } from "../common-options.ts";
+import { several } from "../common-options.ts";
 import { renderingOptions } from "../compare/rendering-options.ts";
+import { componentFilesFlag, optionOf } from "../main/command-flags.ts";
+import { installationNames } from "../main/command.ts";
 
 /** `diff` on the command line. */
 export function diffEntry(): CommandEntry {
   return {
     name: "diff",
-    args: "[TYPE[/NAME] | NAME...]",
+    args: installationNames.usage,
     summary: "Compare what clusters have with what would be installed",
     text: "How the clusters of the selected installations differ from what the controller of this version makes of them, as unified diffs: what is\nlive on the left, what would be applied on the right. Only fields that the controller writes count; what a cluster fills in, an\nautoscaler decides or somebody adds is no difference. The API servers are asked by dry runs; nothing is changed. Values of Secrets\nare not shown, but that they differ is. The exit code is kubectl diff's: 0 no difference, 1 some, above 1 an error.",
     examples: [
@@ -33,7 +35,7 @@ export function diffEntry(): CommandEntry {
 export function planEntry(): CommandEntry {
   return {
     name: "plan",
-    args: "-f FILE | --version VERSION [TYPE[/NAME] | NAME...]",
+    args: `-f FILE | --version VERSION ${installationNames.usage}`,
     summary: "Show what applying a file, or an upgrade of the fleet, would change",
     text: "With -f, what would happen if the components of a file were applied: first on the hub, whose webhooks are asked by a dry run, then on the cluster of\neach component: objects that would be made, changed, pruned or made anew, pods that would be started anew, and versions that may not follow\neach other. With --version, what would happen if the selected installations, or the sets that have stamped them, named that version: one row for each,\nwith the versions on the way, Kubernetes, missing rights, stored versions of CRDs, restarts, and the stage of its set. Nothing is changed.\nThe exit code is 0 for no change, 1 for changes, 2 when something would be refused, 3 when a cluster could not be read.",
     examples: [
@@ -44,7 +46,7 @@ export function planEntry(): CommandEntry {
       ["kubectl knfleet plan ks --version 1.23 -A --on region=eu", "of a part of it"],
     ],
     options: [
-      componentFilesOption(),
+      optionOf(componentFilesFlag()),
       new Option(
         "--version <version>",
         "version to which the selected installations would be upgraded, such as 1.23",
@@ -80,7 +82,7 @@ asked. Wrong input ends with code 2 and a line for each problem, a version or an
 
 function options(): readonly Option[] {
   return [
-    componentFilesOption(),
+    optionOf(componentFilesFlag()),
     new Option("--only <kind/name>", "only this object; can be repeated").argParser(several),
     new Option(
       "--diff-with <file|version>",

@@ -1,14 +1,10 @@
 import { Option } from "commander";
 
 import type { CommandEntry } from "../action.ts";
-import {
-  componentFilesOption,
-  execTimeoutOption,
-  failOnOption,
-  filenameOption,
-  noLiveOption,
-} from "../common-options.ts";
+import { execTimeoutOption, failOnOption } from "../common-options.ts";
 import { renderingOptions, spokeNamespaceFlag } from "../compare/rendering-options.ts";
+import { componentFilesFlag, filenameFlag, noLiveFlag, optionOf } from "../main/command-flags.ts";
+import { installationNames } from "../main/command.ts";
 
 /** `diagnose` in the table of commands. */
 export function diagnoseEntry(): CommandEntry {
@@ -41,7 +37,7 @@ export function diagnoseEntry(): CommandEntry {
       ),
       execTimeoutOption(),
       failOnOption(),
-      filenameOption(),
+      optionOf(filenameFlag()),
       new Option("--yes", "make the Job of --from controller without asking"),
       new Option("--report-file <file>", "write a short report there, too").hideHelp(),
     ],
@@ -71,7 +67,7 @@ export function checkEntry(): CommandEntry {
       ["kubectl knfleet check --bundle fleet.tgz", "what it found when gather -A wrote the bundle"],
     ],
     options: [
-      componentFilesOption(),
+      optionOf(componentFilesFlag()),
       new Option(
         "--warn-within <duration>",
         "what ends within this time, such as 14d, is an error (default: a warning within 7d)",
@@ -149,7 +145,7 @@ export function explainEntry(): CommandEntry {
 export function gatherEntry(): CommandEntry {
   return {
     name: "gather",
-    args: "[TYPE[/NAME] | NAME...]",
+    args: installationNames.usage,
     summary: "Write a bundle for support: hub and spokes, without secrets",
     text: "Reads the selected installations, their ClusterProfiles and fleet sets, the namespaces that they are in on hub and spokes, the logs of controllers and Knative's own Deployments,\nand walks to every one as diagnose does; and writes all of it into one tar.gz that only you may read. Of Secrets there are only the names of keys, sizes, and hashes\nby which equal values of one bundle are seen; tokens, keys, certificates and logins in URLs are taken out everywhere. Before it is\nwritten, the bundle is searched for every credential that the run has met. Other commands read it with --bundle. A spoke has a minute,\nthe whole command ten, unless --spoke-timeout and --timeout say otherwise.",
     examples: [
@@ -176,7 +172,7 @@ export function gatherEntry(): CommandEntry {
         "also compare clusters with what would be installed, for diff --bundle; API servers are asked by dry runs",
       ),
       ...renderingOptions(),
-      noLiveOption("the hub's"),
+      optionOf(noLiveFlag("the hub's")),
     ],
     kind: "Bundle",
     readsBundles: true,

@@ -1,19 +1,16 @@
 import { Option } from "commander";
 
 import type { CommandEntry } from "../action.ts";
-import { failOnOption, filenameOption, noLiveOption } from "../common-options.ts";
-
-const selectionText =
-  "Names are ks/NAME, ke/NAME, KnativeServing/NAME or NAME; a type alone selects all of that type.";
-
-const installationArgs = "[TYPE[/NAME] | NAME...]";
+import { failOnOption } from "../common-options.ts";
+import { filenameFlag, noLiveFlag, optionOf } from "../main/command-flags.ts";
+import { installationNames, namesText } from "../main/command.ts";
 
 /** `status` on the command line. */
 export const statusEntry = (): CommandEntry => ({
   name: "status",
-  args: installationArgs,
+  args: installationNames.usage,
   summary: "Show every installation: the hub's view and the spoke's",
-  text: `One row for each Knative installation, worst first. HUB is what the conditions on the hub say, LIVE is what the target\ncluster says, reached through its ClusterProfile as the controller reaches it.\nOne installation named as TYPE/NAME comes with its conditions, Deployments, anchor and Warning events.\n-o wide adds REPLICA, the pod of the controller that serves the cluster; <none> when no replica does.\nAn installation or rollout that goes on within its deadline is in progress: no error, and code 0 without --strict.\nWhere there are fleet sets, a row for each follows: its version, phase and stage, and how many of its clusters are done and failed.\n${selectionText}`,
+  text: `One row for each Knative installation, worst first. HUB is what the conditions on the hub say, LIVE is what the target\ncluster says, reached through its ClusterProfile as the controller reaches it.\nOne installation named as TYPE/NAME comes with its conditions, Deployments, anchor and Warning events.\n-o wide adds REPLICA, the pod of the controller that serves the cluster; <none> when no replica does.\nAn installation or rollout that goes on within its deadline is in progress: no error, and code 0 without --strict.\nWhere there are fleet sets, a row for each follows: its version, phase and stage, and how many of its clusters are done and failed.\n${namesText}`,
   examples: [
     ["kubectl knfleet status -A", "the whole fleet"],
     ["kubectl knfleet status --set kss/prod -n platform", "the installations of one fleet set"],
@@ -28,10 +25,10 @@ export const statusEntry = (): CommandEntry => ({
     ["kubectl knfleet status -A --bundle fleet.tgz", "as it was when gather wrote the bundle"],
   ],
   options: [
-    noLiveOption(),
+    optionOf(noLiveFlag()),
     failOnOption(),
     new Option("--strict", "code 1 for warnings and for what is in progress, too"),
-    filenameOption(),
+    optionOf(filenameFlag()),
     new Option(
       "--set <set>",
       "installations that this fleet set has made: kss/NAME, kes/NAME or NAME",
@@ -50,7 +47,7 @@ export const statusEntry = (): CommandEntry => ({
 export function topEntry(): CommandEntry {
   return {
     name: "top",
-    args: installationArgs,
+    args: installationNames.usage,
     summary: "Watch the fleet on the whole screen of a terminal",
     text: "The table of status, kept up to date: the hub is watched, and the spokes are read anew ten seconds after the last round, one of them sooner\nwhen its component changes on the hub. Where there are fleet sets, a line for each stands above the table. Keys: arrows or j and k move, Enter opens one installation, d diagnoses it, e and l show its Events\nand logs, / filters, s sorts, r reads everything anew, ? lists all keys, q ends it. It only reads. It needs a terminal; everywhere else there\nis status -w. top is for the keyboard and for SSH;\nui shows the same fleet in a browser, with causes, versions, a graph and a time line, also for a wall, a phone or a mail (ui --once FILE).",
     examples: [
@@ -61,7 +58,7 @@ export function topEntry(): CommandEntry {
       ["kubectl knfleet top -A --once", "the first screen as text, without a terminal"],
     ],
     options: [
-      noLiveOption(),
+      optionOf(noLiveFlag()),
       new Option("--once", "print one screen when everything is read, and end"),
     ],
     readsBundles: true,
@@ -75,7 +72,7 @@ export function topEntry(): CommandEntry {
 export function logsEntry(): CommandEntry {
   return {
     name: "logs",
-    args: "[TYPE[/NAME] | NAME...]",
+    args: installationNames.usage,
     summary: "Show what controllers and Deployments log about installations",
     text: "Lines of the controller on the hub, knfleet's or the upstream operator's, that are about the selected installations and no others, and of all containers of their\nDeployments on the clusters, on one time line with cluster, pod and container in front. A cluster or container that cannot be read is named below. Control characters\nare taken out, and what looks like a secret.",
     examples: [
@@ -90,7 +87,7 @@ export function logsEntry(): CommandEntry {
       ],
     ],
     options: [
-      filenameOption("--filename <file>"),
+      optionOf(filenameFlag("--filename <file>")),
       new Option("-f, --follow", "go on with what comes; --timeout ends it"),
       new Option("--since <duration>", "not older than this"),
       new Option(
@@ -100,7 +97,7 @@ export function logsEntry(): CommandEntry {
       new Option("--container <name>", "only containers of this name"),
       new Option("--timestamps", "with the time in front of each line"),
       new Option("--max-streams <number>", "containers that are read (default 50)"),
-      noLiveOption("the controller's"),
+      optionOf(noLiveFlag("the controller's")),
     ],
     kind: "LogList",
     readsBundles: true,

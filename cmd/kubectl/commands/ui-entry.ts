@@ -1,7 +1,7 @@
 import { Option } from "commander";
 
 import type { CommandEntry } from "../action.ts";
-import { noLiveOption } from "../common-options.ts";
+import { noLiveFlag, optionOf } from "../main/command-flags.ts";
 
 /** `ui` on the command line. It has a file of its own, because its pages show documents of the other commands. */
 export const uiEntry = (): CommandEntry => ({
@@ -20,7 +20,7 @@ export const uiEntry = (): CommandEntry => ({
     ["kubectl knfleet ui --bundle fleet.tgz", "as it was when gather wrote the bundle"],
   ],
   options: [
-    noLiveOption(),
+    optionOf(noLiveFlag()),
     new Option("--port <port>", "port of 127.0.0.1 and ::1; default: one that is free"),
     new Option("--no-open", "only print the address"),
     new Option("--once <file>", "write the page to this file when everything is read, and end"),

@@ -96,6 +96,11 @@ export function filenameFlag(flags = "-f, --filename <file>"): CommandFlag<strin
   return worded(flags, "the installations of a file of manifests, or of standard input (-)");
 }
 
+/** The flag of commands that read components from files. */
+export function componentFilesFlag(): CommandFlag<readonly string[]> {
+  return repeated("-f, --filename <file>", "file with components, - for standard input");
+}
+
 /** The flag of commands that can work without spokes. `what`: the remaining output. */
 export function noLiveFlag(what = "the hub's view"): CommandFlag<boolean> {
   const flag = turnedOff("--no-live", `only ${what}: no spoke is reached`);

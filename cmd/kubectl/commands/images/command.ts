@@ -1,4 +1,4 @@
-import { repeated, worded } from "../../main/command-flags.ts";
+import { componentFilesFlag, worded } from "../../main/command-flags.ts";
 import { command, installationNames, namesText } from "../../main/command.ts";
 
 /** `images`: the images that nodes pull for installations, for a mirror. */
@@ -14,7 +14,7 @@ export const images = command({
     ["kubectl knfleet images -A --cluster 'eu-*' -o json", "of some clusters, for scripts"],
   ],
   options: {
-    filename: repeated("-f, --filename <file>", "file with components, - for standard input"),
+    filename: componentFilesFlag(),
     version: worded("--version <version>", "as if this version of Knative were wanted"),
   },
   document: "ImageList",

@@ -1,10 +1,13 @@
 import { noLiveFlag } from "../../main/command-flags.ts";
-import { command } from "../../main/command.ts";
+import { command, installationNames } from "../../main/command.ts";
+
+// A tool looks at the whole fleet.
+const { tool: _, ...args } = installationNames;
 
 /** `orphans`: what is left over on clusters, and what is in the way of others. */
 export const orphans = command({
   name: "orphans",
-  args: { usage: "[TYPE[/NAME] | NAME...]", completes: "installations", selects: true },
+  args,
   summary: "Find what is left over on clusters, and what is in the way of others",
   text: "Looks at all components of the hub and at every cluster that has a ClusterProfile, also those without a component, for anchors without a component,\ntwo components on one cluster, leftovers in an old namespace, objects with our mark and no anchor, guarded namespaces that nobody uses, and\ndeletions that hang. Each comes with what to do about it; nothing is deleted. The exit code is 1 when something is found.",
   examples: [
