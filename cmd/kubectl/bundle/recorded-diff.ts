@@ -1,5 +1,6 @@
 import type { Component } from "../../../api/component.ts";
 import { foreignText } from "../../../api/foreign-text.ts";
+import { targetId } from "../../../api/keys.ts";
 import { describe } from "../../../api/kubernetes.ts";
 import { isReason, reasons } from "../../../api/reasons.ts";
 import diffSchema from "../../../docs/schemas/v1/DiffList.json" with { type: "json" };
@@ -17,7 +18,6 @@ import { UsageError } from "../errors.ts";
 import { selectInstallations } from "../hub/installations.ts";
 import { malformedOf } from "../hub/malformed-objects.ts";
 import { stampAt, withCodes } from "../output/report.ts";
-import { clusterIdOf } from "../spokes/read-clusters.ts";
 import { documentOf } from "./bundle-document.ts";
 import { diffFile, notCompared, type RecordedFleet } from "./bundle.ts";
 import { firstWrong, notWritten, schemaOf } from "./document-check.ts";
@@ -60,7 +60,7 @@ export async function recordedDiff(
     const component = names.get(describe(installation));
     return component === undefined ? [] : [{ component, ...part }];
   };
-  const clusters = new Set(components.map(clusterIdOf));
+  const clusters = new Set(components.map(targetId));
   const { errors, summary } = report;
   return diffOf(
     {

@@ -2,6 +2,7 @@ import type { KubeClient } from "../../../access/kube/kube-client.ts";
 import { withTimeout } from "../../../access/time/deadline.ts";
 import { systemClock } from "../../../access/time/system-clock.ts";
 import type { Component } from "../../../api/component.ts";
+import { targetId } from "../../../api/keys.ts";
 import { type ActionInput, askedOf, type OpenReading, openReading } from "../action.ts";
 import type { Flags } from "../flags.ts";
 import { selectInstallations } from "../hub/installations.ts";
@@ -15,7 +16,6 @@ import type { Selection } from "../selection/selection.ts";
 import type { ClusterAccess } from "../spokes/cluster-access.ts";
 import { openClusterAccess } from "../spokes/open-cluster-access.ts";
 import {
-  clusterIdOf,
   readClusters,
   type ReadLimits,
   type ReadOne,
@@ -28,7 +28,7 @@ import type { Reading } from "../spokes/spoke-reading.ts";
 
 /** What was read from clusters. */
 export class ClustersRead<Facts> {
-  /** By `clusterIdOf` of the components. */
+  /** By `targetId` of the components. */
   readonly readings: ReadonlyMap<string, Reading<Facts>>;
   /** An error for each cluster that could not be read. */
   readonly unread: readonly ReportError[];
@@ -52,7 +52,7 @@ export class ClustersRead<Facts> {
 
   /** What the cluster of a component has. Undefined: it was not read. */
   of(component: Component): Facts | undefined {
-    const reading = this.readings.get(clusterIdOf(component));
+    const reading = this.readings.get(targetId(component));
     return reading?.kind === "read" ? reading.facts : undefined;
   }
 }

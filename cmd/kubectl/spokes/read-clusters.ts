@@ -5,6 +5,7 @@ import type { ClusterProfileRef, Component } from "../../../api/component.ts";
 import { managedClusterOf } from "../../../api/delivery.ts";
 import { FleetError } from "../../../api/errors.ts";
 import { byText } from "../../../api/fields.ts";
+import { nameId, targetId } from "../../../api/keys.ts";
 import { readProfile } from "../hub/profiles.ts";
 import { ownReasons } from "../output/own-reasons.ts";
 import { countedReading, type Running } from "../output/progress.ts";
@@ -32,14 +33,8 @@ export interface ReadLimits {
   readonly onProgress?: (done: number, total: number, running: Running) => void;
 }
 
-/** Readings by `clusterIdOf` of the components. */
+/** Readings by `targetId` of the components. */
 export type Readings = ReadonlyMap<string, SpokeReading>;
-
-/** Identity of the cluster that a component is installed on: `namespace/name` of its profile, empty for the hub. */
-export function clusterIdOf(component: Component): string {
-  const ref = component.spec?.clusterProfileRef;
-  return ref === undefined ? "" : `${ref.namespace}/${ref.name}`;
-}
 
 /**
  * Reads every cluster of the components, once each. A cluster that cannot be read becomes an unread reading, and never delays or fails another. After an
@@ -51,7 +46,7 @@ export async function readClusters(
   signal: AbortSignal,
 ): Promise<Readings> {
   const readings = await readEach(components, { ...deps, read: readFacts }, signal);
-  const pulled = components.filter((one) => isPullOnly(readings.get(clusterIdOf(one))));
+  const pulled = components.filter((one) => isPullOnly(readings.get(targetId(one))));
   if (pulled.length === 0) return readings;
   const { readFeedback } = await import("./feedback.ts");
   const { access, limits } = deps;
@@ -76,7 +71,7 @@ function isPullOnly(reading: Reading<unknown> | undefined): reading is UnreadSpo
 const readFacts: ReadOne<SpokeFacts> = ({ client, provider }, signal) =>
   readSpokeFacts(client, provider, signal);
 
-/** Reads from one cluster. `id`: its `clusterIdOf`. `provider`: null for the hub itself. */
+/** Reads from one cluster. `id`: its `targetId`. `provider`: null for the hub itself. */
 export type ReadOne<Facts> = (
   cluster: {
     readonly id: string;
@@ -102,7 +97,7 @@ interface ReadDeps<Facts> {
 
 /** The clusters of components, once each. */
 export function targetsOf(components: readonly Component[]): readonly ReadTarget[] {
-  return [...Map.groupBy(components, clusterIdOf).values()].map((own) => ({
+  return [...Map.groupBy(components, targetId).values()].map((own) => ({
     ref: own[0]?.spec?.clusterProfileRef,
     isPulled: own.some((one) => managedClusterOf(one) !== undefined),
   }));
@@ -130,7 +125,7 @@ export async function readTargets<Facts>(
   const readings = await mapLimited(targets, limits.concurrency, async (target) => {
     const { ref } = target;
     const timeoutMs = limits.spokeTimeoutMs;
-    const id = ref === undefined ? "" : `${ref.namespace}/${ref.name}`;
+    const id = ref === undefined ? "" : nameId(ref);
     const reading = await counted(id === "" ? "<hub>" : id, () =>
       readCluster({ id, ref }, { access, spokes, timeoutMs, read }, failed.signal),
     );
@@ -142,7 +137,7 @@ export async function readTargets<Facts>(
 
 /** Whether works bring one of the components to a cluster. */
 export function isPulled(components: readonly Component[], id: string): boolean {
-  return components.some((one) => clusterIdOf(one) === id && managedClusterOf(one) !== undefined);
+  return components.some((one) => targetId(one) === id && managedClusterOf(one) !== undefined);
 }
 
 /** The reading of a cluster that pulls: where the hub has no way to it, nothing is wrong. */

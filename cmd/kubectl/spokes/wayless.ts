@@ -1,14 +1,15 @@
 import type { Component } from "../../../api/component.ts";
 import { managedClusterOf } from "../../../api/delivery.ts";
+import { targetId } from "../../../api/keys.ts";
 import type { ClusterAccess } from "./cluster-access.ts";
-import { clusterIdOf, readEach, type ReadLimits } from "./read-clusters.ts";
+import { readEach, type ReadLimits } from "./read-clusters.ts";
 import type { UnreadSpoke } from "./spoke-reading.ts";
 
 /** Components, and the clusters among theirs to which the hub has no way. */
 interface Ways {
   /** Those whose cluster may be read. */
   readonly near: readonly Component[];
-  /** By `clusterIdOf` of the components: why nothing can be read there. */
+  /** By `targetId` of the components: why nothing can be read there. */
   readonly wayless: ReadonlyMap<string, UnreadSpoke>;
 }
 
@@ -33,7 +34,7 @@ export async function findWays(
       reading.kind === "unread" ? [[id, reading] as const] : [],
     ),
   );
-  return { near: components.filter((one) => !wayless.has(clusterIdOf(one))), wayless };
+  return { near: components.filter((one) => !wayless.has(targetId(one))), wayless };
 }
 
 /** Being connected is enough. */

@@ -1,7 +1,8 @@
 import type { KubeClient } from "../../../../access/kube/kube-client.ts";
 import type { ClusterProfileRef, Component, ComponentKind } from "../../../../api/component.ts";
 import { FleetError } from "../../../../api/errors.ts";
-import { describe, type Manifest } from "../../../../api/kubernetes.ts";
+import { componentId, targetId } from "../../../../api/keys.ts";
+import type { Manifest } from "../../../../api/kubernetes.ts";
 import { whoAmI } from "../../../../controller/guard/whoami.ts";
 import type { OpenReleases } from "../../compare/named-releases.ts";
 import type { NamespaceOf } from "../../compare/rendering-options.ts";
@@ -14,12 +15,7 @@ import {
   stampAt,
 } from "../../output/report.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
-import {
-  clusterIdOf,
-  readEach,
-  type ReadLimits,
-  unreadErrors,
-} from "../../spokes/read-clusters.ts";
+import { readEach, type ReadLimits, unreadErrors } from "../../spokes/read-clusters.ts";
 import { findWays } from "../../spokes/wayless.ts";
 import { reviewAll, type Reviewed } from "./access-review.ts";
 import { missingRole, type Needs, renderNeeds } from "./needs.ts";
@@ -89,7 +85,7 @@ export async function canI(
     deadline: AbortSignal,
   ) =>
     reviewCluster(
-      known.filter(({ component }) => clusterIdOf(component) === id),
+      known.filter(({ component }) => targetId(component) === id),
       client,
       deadline,
     );
@@ -125,7 +121,7 @@ async function renderAllNeeds(
   if (components.length === 0) return { known, errors };
   const releases = await open();
   for (const component of components) {
-    const cluster = clusterIdOf(component);
+    const cluster = targetId(component);
     const about = { cluster: cluster === "" ? null : cluster };
     try {
       // oxlint-disable-next-line no-await-in-loop -- equal ones are rendered once
@@ -153,8 +149,8 @@ function unseenErrors(
   return [{ reason: "ManifestSourceNotAllowed", message }];
 }
 
-function titleOf({ kind, metadata: { namespace, name, uid } }: Component): string {
-  return uid === "" ? kind : describe({ kind, namespace, name });
+function titleOf(component: Component): string {
+  return component.metadata.uid === "" ? component.kind : componentId(component);
 }
 
 async function reviewCluster(

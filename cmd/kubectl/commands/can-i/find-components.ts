@@ -7,11 +7,12 @@ import {
   isComponentKind,
   operatorApiVersion,
 } from "../../../../api/component.ts";
+import { targetId } from "../../../../api/keys.ts";
 import { knownResource } from "../../../../api/resources.ts";
 import type { Flags } from "../../flags.ts";
 import { componentOf, listInstallations, NotServedError } from "../../hub/installations.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
-import { clusterIdOf, mapLimited } from "../../spokes/read-clusters.ts";
+import { mapLimited } from "../../spokes/read-clusters.ts";
 import { ifDenied } from "../../spokes/spoke-reading.ts";
 import type { Target } from "../diagnose/diagnosis.ts";
 import { findTargets } from "../diagnose/targets.ts";
@@ -41,7 +42,7 @@ export async function findComponents(
     installed(target, access, signal),
   );
   const all = profiles.length === 0 ? [] : await listEveryInstallation(access, signal);
-  const installedOn = Map.groupBy(all ?? [], clusterIdOf);
+  const installedOn = Map.groupBy(all ?? [], targetId);
   const onProfiles = profiles.flatMap(({ namespace: space, name }) => {
     const there = installedOn.get(`${space}/${name}`);
     if (there !== undefined) return there;
@@ -61,7 +62,7 @@ export async function findComponents(
 
 function keyOf(component: Component): string {
   const { kind, metadata } = component;
-  return [clusterIdOf(component), kind, metadata.namespace, metadata.name].join(" ");
+  return [targetId(component), kind, metadata.namespace, metadata.name].join(" ");
 }
 
 interface FoundComponent {

@@ -1,5 +1,4 @@
-import type { ClusterProfileRef, Component } from "../../../../api/component.ts";
-import { describe } from "../../../../api/kubernetes.ts";
+import type { ClusterProfileRef } from "../../../../api/component.ts";
 import type { RenderingFlags } from "../../compare/rendering-options.ts";
 import type { ReportDocument } from "../../output/report.ts";
 import type { Hop, HopState } from "../diagnose/hops/hop.ts";
@@ -44,11 +43,6 @@ export function checkItem(
 export function unseenItem(check: string, right: string): CheckItem {
   const message = `not looked at: ${right} is missing`;
   return checkItem({ check, subject: "hub", state: "SKIPPED", message });
-}
-
-/** `Kind namespace/name` of a component. */
-export function titleOf({ kind, metadata: { namespace, name } }: Component): string {
-  return describe({ kind, namespace, name });
 }
 
 /** A step of a walk as an item. */

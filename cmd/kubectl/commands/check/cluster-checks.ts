@@ -1,7 +1,7 @@
 import type { ClusterProfile } from "../../../../api/cluster-profile.ts";
 import type { ClusterProfileRef, Component } from "../../../../api/component.ts";
 import { FleetError } from "../../../../api/errors.ts";
-import { targetId } from "../../../../api/keys.ts";
+import { componentId, targetId } from "../../../../api/keys.ts";
 import type { KubeObject } from "../../../../api/kubernetes.ts";
 import { reasons } from "../../../../api/reasons.ts";
 import { listAnchors } from "../../../../controller/apply/anchor/list-anchors.ts";
@@ -29,7 +29,7 @@ import type { HubWalk } from "../diagnose/walk-hub.ts";
 import { walkTarget } from "../diagnose/walk-target.ts";
 import type { WalkContext } from "../diagnose/walk.ts";
 import { askHub, findDuplicate } from "../plan/plan-item.ts";
-import { checkItem, type CheckItem, titleOf } from "./check-item.ts";
+import { checkItem, type CheckItem } from "./check-item.ts";
 import { expiryItems, type ExpiryWindow } from "./expiry.ts";
 
 /** A cluster to check. */
@@ -182,7 +182,7 @@ export async function checkDocument(
   { access, settings, read, components }: FileCheckDeps,
   signal: AbortSignal,
 ): Promise<readonly CheckItem[]> {
-  const subject = titleOf(component);
+  const subject = componentId(component);
   const cluster = component.spec?.clusterProfileRef ?? null;
   const base = { subject, cluster };
   const answer = await askHub(component, access.hub, signal);
@@ -206,7 +206,7 @@ export async function checkDocument(
     fileVersionItem(rendered, base),
     ...configItems(rendered, base),
     await checkDuplicate(component, { access, base }, signal),
-    ...rivalItems([components.find((one) => titleOf(one) === subject) ?? answer.component], {
+    ...rivalItems([components.find((one) => componentId(one) === subject) ?? answer.component], {
       read,
       components,
     }),
@@ -245,7 +245,7 @@ async function checkDuplicate(
     const message = `no other ${component.kind} is for its ClusterProfile`;
     return checkItem({ ...base, check, state: "OK", message });
   }
-  const message = `${titleOf(duplicate)} is for the same cluster`;
+  const message = `${componentId(duplicate)} is for the same cluster`;
   return checkItem({ ...base, check, state: "FAIL", code: "KNF1013", message });
 }
 
@@ -258,7 +258,7 @@ export function rivalItems(
     const facts = read.get(targetId(component));
     if (facts === undefined) return [];
     const cluster = component.spec?.clusterProfileRef ?? null;
-    const base = { check: "one per cluster", subject: titleOf(component), cluster };
+    const base = { check: "one per cluster", subject: componentId(component), cluster };
     if (facts.anchors === undefined) {
       const message = "ConfigMaps of the cluster may not be listed";
       return [checkItem({ ...base, state: "SKIPPED", message })];

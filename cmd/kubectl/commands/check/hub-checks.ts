@@ -5,6 +5,7 @@ import { isBuiltIn } from "../../../../access/plugins/built-in-plugins.ts";
 import type { ProviderFile } from "../../../../access/providers/provider-config.ts";
 import { allKinds, type Component, operatorApiVersion } from "../../../../api/component.ts";
 import { FleetError } from "../../../../api/errors.ts";
+import { componentId } from "../../../../api/keys.ts";
 import { knownResource } from "../../../../api/resources.ts";
 import { olderDuplicateOf } from "../../../../controller/reconcile/claims.ts";
 import type { Controllers } from "../../hub/find-controller.ts";
@@ -16,7 +17,7 @@ import { readKubernetesVersion } from "../../spokes/kubernetes-version.ts";
 import { fleetFinding } from "../diagnose/explain-error.ts";
 import { readProviderFile } from "../diagnose/hops/provider-hops.ts";
 import type { WalkContext } from "../diagnose/walk.ts";
-import { checkItem, type CheckItem, titleOf, unseenItem } from "./check-item.ts";
+import { checkItem, type CheckItem, unseenItem } from "./check-item.ts";
 
 const subject = "hub";
 
@@ -177,11 +178,11 @@ export function checkCollisions(
   const clashes = found.map(({ component, older }) =>
     checkItem({
       check,
-      subject: titleOf(component),
+      subject: componentId(component),
       cluster: component.spec?.clusterProfileRef ?? null,
       state: "FAIL",
       code: "KNF1013",
-      message: `${titleOf(older)} has the same cluster and is older`,
+      message: `${componentId(older)} has the same cluster and is older`,
       next: ["kubectl knfleet orphans"],
     }),
   );

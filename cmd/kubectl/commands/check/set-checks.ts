@@ -6,6 +6,7 @@ import {
   type RolloutPhase,
   setLabels,
 } from "../../../../api/fleet-set.ts";
+import { setId } from "../../../../api/keys.ts";
 import { describe, type KubeObject } from "../../../../api/kubernetes.ts";
 import { knownResource } from "../../../../api/resources.ts";
 import { type MalformedSet, servedSets } from "../../hub/fleet-sets.ts";
@@ -42,7 +43,7 @@ export async function checkSets(
     ...sets.flatMap((set) => setItems(set, now)),
     ...("state" in revisions
       ? [revisions]
-      : leftRevisions(revisions, [...sets.map(titleOf), ...malformed.map(describe)])),
+      : leftRevisions(revisions, [...sets.map(setId), ...malformed.map(describe)])),
   ];
   if (items.length > 0 || sets.length === 0) return items;
   const message = `${countOf(sets.length, "set")}, none of which is stuck`;
@@ -77,7 +78,7 @@ const stuck: readonly (RolloutPhase | undefined)[] = [
 function setItems(set: FleetSet, now: Date): readonly CheckItem[] {
   const phase = set.status?.rollout?.phase;
   const selected = conditionOf(set.status?.conditions, "Selected");
-  const title = titleOf(set);
+  const title = setId(set);
   const status = rolloutStep("status", set);
   return [
     ...(phase !== undefined && stuck.includes(phase)
@@ -142,10 +143,6 @@ function isForgotten({ status }: FleetSet, now: Date): boolean {
 function rolloutStep(verb: string, { kind, metadata: { namespace, name } }: FleetSet): string {
   const ref = `${fleetSetKinds[kind].shortName}/${name}`;
   return words("kubectl", "knfleet", "rollout", verb, ref, "-n", namespace);
-}
-
-function titleOf({ kind, metadata: { namespace, name } }: FleetSet): string {
-  return describe({ kind, namespace, name });
 }
 
 /** An object that another CRD than ours has let in. No command shows it as a set. */

@@ -1,4 +1,5 @@
 import { plainText } from "../../../../api/foreign-text.ts";
+import { targetId } from "../../../../api/keys.ts";
 import { describe } from "../../../../api/kubernetes.ts";
 import { type ActionInput, askedOf, openReading, print, selectionOf } from "../../action.ts";
 import { openRendering } from "../../compare/open-rendering.ts";
@@ -12,7 +13,6 @@ import { type Commands, stepLine, words } from "../../output/steps.ts";
 import { orNone, type Table } from "../../output/table.ts";
 import { painterFor, type Terminal } from "../../output/terminal.ts";
 import { openClusterAccess } from "../../spokes/open-cluster-access.ts";
-import { clusterIdOf } from "../../spokes/read-clusters.ts";
 import { type Diff, diffExitCode, type DiffItem, type DiffList } from "./diff-list.ts";
 import { diffText, externalDiff, type NamedChanges, runExternalDiff } from "./diff-text.ts";
 import { diff, type DiffDeps } from "./diff.ts";
@@ -65,7 +65,7 @@ async function textOf(
   if (flags.outputGiven) return undefined;
   const [left, right] = list.summary.sides;
   const changes = blocks.map(({ component, changes: all }): NamedChanges => {
-    const cluster = clusterIdOf(component) || "hub";
+    const cluster = targetId(component) || "hub";
     return { labels: [`${left}/${cluster}`, `${right}/${cluster}`], prefix: cluster, changes: all };
   });
   const program = externalDiff(terminal.env);

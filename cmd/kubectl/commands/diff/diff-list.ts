@@ -1,4 +1,5 @@
 import type { ClusterProfileRef, Component, ComponentKind } from "../../../../api/component.ts";
+import { targetId } from "../../../../api/keys.ts";
 import { describe } from "../../../../api/kubernetes.ts";
 import { type FieldChange, fieldChanges } from "../../compare/comparable.ts";
 import type { ChangeKind, Comparison, ObjectChange } from "../../compare/compare.ts";
@@ -11,7 +12,6 @@ import {
   reportOf,
   type ReportStamp,
 } from "../../output/report.ts";
-import { clusterIdOf } from "../../spokes/read-clusters.ts";
 
 /** One object that differs. */
 export interface DiffItem {
@@ -114,7 +114,7 @@ export function diffOf(
     complete: errors.every(({ reason }) => reason === "NotFound"),
     summary: {
       installations: components.length,
-      clusters: new Set(components.map(clusterIdOf)).size,
+      clusters: new Set(components.map(targetId)).size,
       unread: unread.length,
       compared: blocks.reduce((sum, { compared }) => sum + compared, 0),
       ...changeCounts(items),

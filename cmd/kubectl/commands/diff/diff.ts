@@ -1,6 +1,7 @@
 import type { KubeClient } from "../../../../access/kube/kube-client.ts";
 import type { Component } from "../../../../api/component.ts";
 import { FleetError } from "../../../../api/errors.ts";
+import { targetId } from "../../../../api/keys.ts";
 import {
   type Comparable,
   comparableIn,
@@ -15,7 +16,6 @@ import { renderError, type ReportError, stampAt } from "../../output/report.ts";
 import type { Selection } from "../../selection/selection.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
 import {
-  clusterIdOf,
   readEach,
   type ReadLimits,
   type ReadOne,
@@ -98,7 +98,7 @@ function compareOn(
   { hubId, settings }: Pick<DiffDeps, "settings"> & { readonly hubId: string | undefined },
 ): ReadOne<readonly Found[]> {
   return async ({ id, client }, signal) => {
-    const here = components.filter((component) => clusterIdOf(component) === id);
+    const here = components.filter((component) => targetId(component) === id);
     return Promise.all(
       here.map(async (component): Promise<Found> => {
         const made = wanted.get(component.metadata.uid);

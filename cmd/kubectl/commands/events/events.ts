@@ -1,5 +1,6 @@
 import type { KubeClient } from "../../../../access/kube/kube-client.ts";
 import type { Component } from "../../../../api/component.ts";
+import { targetId } from "../../../../api/keys.ts";
 import type { KubeObject } from "../../../../api/kubernetes.ts";
 import { knownResource } from "../../../../api/resources.ts";
 import { namespacesOf } from "../../compare/rendering-options.ts";
@@ -9,7 +10,7 @@ import type { Report } from "../../main/report.ts";
 import { age, type Columns, shortened, toned, wide } from "../../output/columns.ts";
 import { stepLine } from "../../output/steps.ts";
 import { isRemote } from "../../spokes/live-view.ts";
-import { clusterIdOf, targetsOf } from "../../spokes/read-clusters.ts";
+import { targetsOf } from "../../spokes/read-clusters.ts";
 
 /** One Event of the hub or of a spoke. */
 export interface EventItem extends EventFact {
@@ -111,7 +112,7 @@ export function hubEventsOf(components: readonly Component[]): {
   readonly isAbout: (event: EventFact) => boolean;
 } {
   const uids = new Set(components.map(({ metadata }) => metadata.uid));
-  const profiles = new Set(components.map(clusterIdOf));
+  const profiles = new Set(components.map(targetId));
   const locals = components.filter(({ spec }) => spec?.clusterProfileRef === undefined);
   const homes = new Set(locals.map(({ metadata }) => metadata.namespace));
   return {
@@ -131,7 +132,7 @@ function placesOnHub({ metadata, spec }: Component): readonly string[] {
 
 /** The namespaces of the cluster with this id in which the components may be installed. */
 export function placesOnSpoke(components: readonly Component[], id: string): readonly string[] {
-  return namespacesOf(components.filter((component) => clusterIdOf(component) === id));
+  return namespacesOf(components.filter((component) => targetId(component) === id));
 }
 
 const workloads = [

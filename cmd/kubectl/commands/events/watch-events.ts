@@ -4,6 +4,7 @@ import { Follower, isAborted, withTimeout } from "../../../../access/time/deadli
 import { Semaphore } from "../../../../access/time/semaphore.ts";
 import { systemClock } from "../../../../access/time/system-clock.ts";
 import type { Component } from "../../../../api/component.ts";
+import { targetId } from "../../../../api/keys.ts";
 import type { Fleet } from "../../fleet/fleet.ts";
 import { followComponents } from "../../hub/hub-changes.ts";
 import type { Stream } from "../../main/report.ts";
@@ -11,12 +12,7 @@ import { type ReportError, troubleOf, Troubles } from "../../output/report.ts";
 import type { Selection } from "../../selection/selection.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
 import { isRemote } from "../../spokes/live-view.ts";
-import {
-  clusterIdOf,
-  isPulled,
-  openLastingSpoke,
-  type ReadLimits,
-} from "../../spokes/read-clusters.ts";
+import { isPulled, openLastingSpoke, type ReadLimits } from "../../spokes/read-clusters.ts";
 import {
   columns,
   type EventFilter,
@@ -116,7 +112,7 @@ async function watchEvents(watching: Watching, signal: AbortSignal): Promise<voi
     // Some Events arrived before their component.
     hub.tellAgain();
     const remote = new Map(
-      (live ? components.filter(isRemote) : []).map((one) => [clusterIdOf(one), one]),
+      (live ? components.filter(isRemote) : []).map((one) => [targetId(one), one]),
     );
     for (const [id, spoke] of spokes) {
       if (remote.has(id)) continue;

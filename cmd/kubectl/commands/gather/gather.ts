@@ -10,6 +10,7 @@ import {
 } from "../../../../api/component.ts";
 import { managedClusterOf } from "../../../../api/delivery.ts";
 import { byText, isRecord } from "../../../../api/fields.ts";
+import { nameId, targetId } from "../../../../api/keys.ts";
 import { isNarrowed } from "../../action.ts";
 import type { Bundle, RecordedCluster, RecordedTable } from "../../bundle/bundle.ts";
 import { namespacesOf } from "../../compare/rendering-options.ts";
@@ -21,12 +22,7 @@ import { missingNames, type Selection } from "../../selection/selection.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
 import { isRemote } from "../../spokes/live-view.ts";
 import type { ObjectRow } from "../../spokes/object-table.ts";
-import {
-  clusterIdOf,
-  type ReadLimits,
-  readTargets,
-  targetsOf,
-} from "../../spokes/read-clusters.ts";
+import { type ReadLimits, readTargets, targetsOf } from "../../spokes/read-clusters.ts";
 import { ifDenied, type Reading } from "../../spokes/spoke-reading.ts";
 import { type ClusterFacts, type ClusterPlan, gatherCluster } from "./gather-cluster.ts";
 import { planSets } from "./gathered-sets.ts";
@@ -57,10 +53,8 @@ export async function gather(
   const profiles = isWholeFleet(selection) ? await listProfiles(access, signal) : undefined;
   const refs = (profiles ?? []).map(({ metadata: { namespace, name } }) => ({ namespace, name }));
   const used = targetsOf(components.filter(isRemote));
-  const unused = refs.filter(
-    ({ namespace, name }) =>
-      !used.some(({ ref }) => ref?.namespace === namespace && ref.name === name),
-  );
+  const usedIds = new Set(used.flatMap(({ ref }) => (ref === undefined ? [] : [nameId(ref)])));
+  const unused = refs.filter((ref) => !usedIds.has(nameId(ref)));
   const traces = profiles !== undefined;
   const providers = new Map<string, string | null>();
   const [{ hub, errors }, readings] = await Promise.all([
@@ -149,10 +143,7 @@ async function planHub(
     ...(sets?.sets ?? []).map(({ metadata: { namespace } }) => namespace),
   ];
   const uids = new Set(components.map(({ metadata }) => metadata.uid));
-  const profiles = new Set([
-    ...components.map(clusterIdOf),
-    ...refs.map(({ namespace, name }) => `${namespace}/${name}`),
-  ]);
+  const profiles = new Set([...components.map(targetId), ...refs.map(nameId)]);
   const plan: ClusterPlan = {
     namespaces: [...new Set(places)],
     pulled: [...new Set(components.flatMap((one) => managedClusterOf(one) ?? []))],
@@ -182,7 +173,7 @@ async function planHub(
 }
 
 function planSpoke(id: string, components: readonly Component[]): Pick<ClusterPlan, "namespaces"> {
-  const own = components.filter((component) => clusterIdOf(component) === id);
+  const own = components.filter((component) => targetId(component) === id);
   return { namespaces: namespacesOf(own) };
 }
 

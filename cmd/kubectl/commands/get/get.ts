@@ -2,6 +2,7 @@ import { ApiError } from "../../../../access/kube/api-error.ts";
 import type { KubeClient } from "../../../../access/kube/kube-client.ts";
 import type { Component } from "../../../../api/component.ts";
 import { byText, isRecord } from "../../../../api/fields.ts";
+import { targetId } from "../../../../api/keys.ts";
 import { namespacesOf } from "../../compare/rendering-options.ts";
 import { UsageError } from "../../errors.ts";
 import type { Fleet } from "../../fleet/fleet.ts";
@@ -21,7 +22,7 @@ import {
   type ServedKind,
   servedKinds,
 } from "../../spokes/object-table.ts";
-import { clusterIdOf, type ReadOne, targetsOf } from "../../spokes/read-clusters.ts";
+import { type ReadOne, targetsOf } from "../../spokes/read-clusters.ts";
 
 /** One object of one cluster. */
 export interface ObjectItem {
@@ -254,7 +255,7 @@ function readObjects(components: readonly Component[], wanted: Wanted): ReadOne<
   return async ({ id, client }, signal) => {
     const served = await servedKinds(client, signal);
     const places = placesOf(
-      components.filter((component) => clusterIdOf(component) === id),
+      components.filter((component) => targetId(component) === id),
       wanted,
     );
     const { labelSelector, fieldSelector, pageSize } = wanted;

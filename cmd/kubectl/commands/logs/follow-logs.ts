@@ -1,11 +1,12 @@
 import { Follower } from "../../../../access/time/deadline.ts";
 import { Semaphore } from "../../../../access/time/semaphore.ts";
 import type { Component } from "../../../../api/component.ts";
+import { targetId } from "../../../../api/keys.ts";
 import { followComponents } from "../../hub/hub-changes.ts";
 import { type ReportError, Troubles } from "../../output/report.ts";
 import type { Selection } from "../../selection/selection.ts";
 import { isRemote } from "../../spokes/live-view.ts";
-import { clusterIdOf, isPulled, openLastingSpoke } from "../../spokes/read-clusters.ts";
+import { isPulled, openLastingSpoke } from "../../spokes/read-clusters.ts";
 import { followCluster, type FollowedCluster, type FollowContext } from "./follow-cluster.ts";
 import type { FollowSink } from "./follow-container.ts";
 import { findControllerSources, isAbout, findSpokeSources } from "./log-line.ts";
@@ -140,6 +141,6 @@ function targetsOf(
   return new Map(
     components
       .filter((component) => live || !isRemote(component))
-      .map((component) => [clusterIdOf(component), component.spec?.clusterProfileRef]),
+      .map((component) => [targetId(component), component.spec?.clusterProfileRef]),
   );
 }

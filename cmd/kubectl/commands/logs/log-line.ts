@@ -2,13 +2,13 @@ import type { KubeClient } from "../../../../access/kube/kube-client.ts";
 import type { Component } from "../../../../api/component.ts";
 import { byText, isRecord, jsonOf, recordAt } from "../../../../api/fields.ts";
 import { redactSecrets } from "../../../../api/foreign-text.ts";
+import { targetId } from "../../../../api/keys.ts";
 import type { KubeObject } from "../../../../api/kubernetes.ts";
 import { knownResource } from "../../../../api/resources.ts";
 import { findControllers } from "../../hub/find-controller.ts";
 import { itemsAt, stringAt } from "../../selection/fields.ts";
 import { deploymentNameOf } from "../../spokes/live-view.ts";
 import { deploymentsOf } from "../../spokes/live-view.ts";
-import { clusterIdOf } from "../../spokes/read-clusters.ts";
 import { readSpokeFacts } from "../../spokes/spoke-facts.ts";
 
 /** One line of a container's log. */
@@ -111,7 +111,7 @@ export async function findSpokeSources(
   { id, client }: { readonly id: string; readonly client: KubeClient },
   signal: AbortSignal,
 ): Promise<readonly LogSource[]> {
-  const own = components.filter((component) => clusterIdOf(component) === id);
+  const own = components.filter((component) => targetId(component) === id);
   const facts = await readSpokeFacts(client, null, signal);
   const deployments = own.flatMap((component) => deploymentsOf(component, facts));
   return await findSources(deployments, client, signal);

@@ -1,8 +1,9 @@
 import { type KubeClient, objectRefOf } from "../../../../access/kube/kube-client.ts";
 import type { Component } from "../../../../api/component.ts";
+import { targetId } from "../../../../api/keys.ts";
 import { knownResource } from "../../../../api/resources.ts";
 import { UsageError } from "../../errors.ts";
-import { clusterIdOf, type ReadOne, readEach, unreadErrors } from "../../spokes/read-clusters.ts";
+import { type ReadOne, readEach, unreadErrors } from "../../spokes/read-clusters.ts";
 import { fieldManager, giveBack, removeGuard } from "./give-back.ts";
 import type { ControllerFact, LeftObject } from "./migration-facts.ts";
 import { recordName, recordOf } from "./migration-record.ts";
@@ -34,7 +35,7 @@ const acts: Readonly<Partial<Record<StepId, Act>>> = {
   "remove-guard": (run, signal) => {
     const { facts, components: all } = run.look;
     const guarded = new Set(facts.clusters.filter(({ guards }) => guards > 0).map(({ id }) => id));
-    const components = all.filter((component) => guarded.has(clusterIdOf(component)));
+    const components = all.filter((component) => guarded.has(targetId(component)));
     const { hubId } = facts;
     const write: ReadOne<void> = ({ client }, late) => removeGuard(client, hubId, late);
     return onClusters({ ...run, components, write }, signal);
@@ -114,7 +115,7 @@ async function giveAllBack(run: Run, signal: AbortSignal): Promise<void> {
   const marked = markedInstallations(run.look);
   const write: ReadOne<void> = async ({ id, client }, late) => {
     for (const { component, anchor } of marked) {
-      if (clusterIdOf(component) === id) await giveBack({ component, anchor }, client, late);
+      if (targetId(component) === id) await giveBack({ component, anchor }, client, late);
     }
   };
   const components = marked.map(({ component }) => component);

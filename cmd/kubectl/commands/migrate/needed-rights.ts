@@ -1,9 +1,10 @@
 import { type Right, rightTexts, rightTo } from "../../../../access/kube/missing-right.ts";
 import { withTimeout } from "../../../../access/time/deadline.ts";
 import { systemClock } from "../../../../access/time/system-clock.ts";
+import { targetId } from "../../../../api/keys.ts";
 import { knownResource } from "../../../../api/resources.ts";
 import { UsageError } from "../../errors.ts";
-import { clusterIdOf, readEach, unreadErrors } from "../../spokes/read-clusters.ts";
+import { readEach, unreadErrors } from "../../spokes/read-clusters.ts";
 import {
   distinctRights,
   lackText,
@@ -81,7 +82,7 @@ async function missingOnClusters(
   if (direction === "from-upstream") return new Map();
   // A cluster that was left out is not written to.
   const wereRead = new Set(facts.clusters.map(({ id }) => id));
-  const own = components.filter((component) => wereRead.has(clusterIdOf(component)));
+  const own = components.filter((component) => wereRead.has(targetId(component)));
   const readings = await readEach(
     own,
     {
@@ -120,7 +121,7 @@ async function clusterRights(
 ): Promise<readonly Right[]> {
   const guards = await guardObjects(client, facts.hubId, signal);
   const here = markedInstallations({ facts, components }).filter(
-    ({ component }) => clusterIdOf(component) === id,
+    ({ component }) => targetId(component) === id,
   );
   const marks = await Promise.all(here.map((one) => rightsToGiveBack(one, client, signal)));
   return distinctRights([

@@ -3,6 +3,7 @@ import { rightTexts, rightTo } from "../../../../access/kube/missing-right.ts";
 import { allKinds, type Component, componentKeyOf } from "../../../../api/component.ts";
 import { recordAt } from "../../../../api/fields.ts";
 import type { FleetSet } from "../../../../api/fleet-set.ts";
+import { targetId } from "../../../../api/keys.ts";
 import type { KubeObject } from "../../../../api/kubernetes.ts";
 import { knownResource } from "../../../../api/resources.ts";
 import { isOfLibrary } from "../../../../controller/apply/adoption/take-over.ts";
@@ -23,12 +24,7 @@ import { hubViewOf, listInstallations } from "../../hub/installations.ts";
 import type { ReportError } from "../../output/report.ts";
 import { allSetKinds } from "../../selection/set-ref.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
-import {
-  clusterIdOf,
-  readEach,
-  type ReadLimits,
-  unreadErrors,
-} from "../../spokes/read-clusters.ts";
+import { readEach, type ReadLimits, unreadErrors } from "../../spokes/read-clusters.ts";
 import { lackText, throwDenied } from "../register/missing-rights.ts";
 import { guardObjects } from "./guard-objects.ts";
 import type {
@@ -76,7 +72,7 @@ export async function readMigration(
     const right = rightTo("get", knownResource("v1", "Namespace"));
     throw new UsageError(lackText("the hub", rightTexts([right])));
   }
-  const byCluster = Map.groupBy(components, clusterIdOf);
+  const byCluster = Map.groupBy(components, targetId);
   const readings = await readEach(
     components,
     {
@@ -123,7 +119,7 @@ function componentStateOf(component: Component): Omit<ComponentState, keyof Inst
   return {
     ...componentKeyOf(component),
     uid: metadata.uid,
-    clusterId: clusterIdOf(component),
+    clusterId: targetId(component),
     isReady: state === "Ready",
     isDeleting: state === "Deleting",
     message: [reason, message].filter((text) => text !== null && text !== "").join(": "),

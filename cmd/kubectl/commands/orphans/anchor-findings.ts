@@ -1,7 +1,7 @@
 import { allKinds, type Component, type ComponentKind } from "../../../../api/component.ts";
 import { pulledAnnotations } from "../../../../api/delivery.ts";
-import { objectId, targetId } from "../../../../api/keys.ts";
-import { describe, keyOf, type KubeObject } from "../../../../api/kubernetes.ts";
+import { componentId, objectId, targetId } from "../../../../api/keys.ts";
+import { keyOf, type KubeObject } from "../../../../api/kubernetes.ts";
 import { inventoryTextOf } from "../../../../installation/anchor-object.ts";
 import {
   anchorAnnotations,
@@ -53,7 +53,7 @@ export function anchorFinding(
   if (owner === undefined) return [];
   const components = namesakesOf(known, belonging).filter((one) => isHere(one, known));
   if (!isOldPlace(anchor, owner, { ...traces, components })) return [];
-  const message = `${nameOf(owner)} has another anchor in its present namespace`;
+  const message = `${componentId(owner)} has another anchor in its present namespace`;
   return [{ ...base, finding: "OldNamespace", message, next: removalSteps(anchor, base, known) }];
 }
 
@@ -91,7 +91,7 @@ function doubtful(
   const target = targetId(owner);
   const place = target === "" ? "the hub" : target;
   return {
-    message: `${nameOf(owner)} is for ${place}, which was not read and may be this same cluster`,
+    message: `${componentId(owner)} is for ${place}, which was not read and may be this same cluster`,
     next: [
       "Look at it:",
       `${kubectlOn(known.cluster)} get -o yaml ${argumentsOf(object)}`,
@@ -109,14 +109,14 @@ function problemOf(
   if (owner !== undefined) {
     if (isHere(owner, known)) return undefined;
     const place = targetId(owner) === "" ? "the hub" : targetId(owner);
-    return `${nameOf(owner)} is for another cluster now: ${place}`;
+    return `${componentId(owner)} is for another cluster now: ${place}`;
   }
   const namesake = known.components.find(
     (one) => one.kind === kind && one.metadata.name === name && isHere(one, known),
   );
   const what = `${kind ?? "component"} ${name ?? ""}`.trim();
   if (namesake !== undefined && uid !== null) {
-    return `belongs to an earlier ${what}, which ${nameOf(namesake)} has followed`;
+    return `belongs to an earlier ${what}, which ${componentId(namesake)} has followed`;
   }
   return `the hub has no ${what} for this cluster${uid === null ? "" : ` (uid ${uid})`}`;
 }
@@ -200,10 +200,6 @@ function countOf(anchor: KubeObject, { marked, denied }: Traces): number {
   }
   const uid = anchor.metadata.annotations?.[anchorAnnotations.componentUid];
   return marked.filter(({ metadata }) => metadata.labels?.[componentUidLabel] === uid).length;
-}
-
-function nameOf({ kind, metadata: { namespace, name } }: Component): string {
-  return describe({ kind, namespace, name });
 }
 
 export function baseOf(

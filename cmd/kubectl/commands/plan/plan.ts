@@ -4,6 +4,7 @@ import { systemClock } from "../../../../access/time/system-clock.ts";
 import type { Component } from "../../../../api/component.ts";
 import { FleetError } from "../../../../api/errors.ts";
 import { setLabels } from "../../../../api/fleet-set.ts";
+import { targetId } from "../../../../api/keys.ts";
 import { setContentOf } from "../../../../controller/reconcile/set-content.ts";
 import { waitsForStageMessage } from "../../../../controller/status/progress.ts";
 import { type Comparable, comparableOf, fetchSources } from "../../compare/comparable.ts";
@@ -15,7 +16,6 @@ import type { ComponentDocument } from "../../selection/component-documents.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
 import { readKubernetesVersion } from "../../spokes/kubernetes-version.ts";
 import {
-  clusterIdOf,
   mapLimited,
   readEach,
   type ReadLimits,
@@ -104,7 +104,7 @@ function readTargets(
 ): ReadOne<readonly (readonly [key: string, look: Look])[]> {
   return async ({ id, client }, signal) => {
     const kubernetesVersion = await readKubernetesVersion(client, signal);
-    const here = components.filter((component) => clusterIdOf(component) === id);
+    const here = components.filter((component) => targetId(component) === id);
     return Promise.all(
       here.map(async (component) => {
         const made = await comparableOf(component, deps.settings, { kubernetesVersion });

@@ -2,6 +2,7 @@ import type { KubeClient } from "../../../../access/kube/kube-client.ts";
 import type { Component } from "../../../../api/component.ts";
 import { FleetError } from "../../../../api/errors.ts";
 import { foreignText } from "../../../../api/foreign-text.ts";
+import { targetId } from "../../../../api/keys.ts";
 import type { Manifest } from "../../../../api/kubernetes.ts";
 import { knownResource } from "../../../../api/resources.ts";
 import { whoAmI } from "../../../../controller/guard/whoami.ts";
@@ -11,7 +12,7 @@ import { type Comparable, comparableOf } from "../../compare/comparable.ts";
 import type { RenderSettings } from "../../compare/render-component.ts";
 import { installationError } from "../../output/report.ts";
 import { readKubernetesVersion } from "../../spokes/kubernetes-version.ts";
-import { clusterIdOf, mapLimited, type ReadOne } from "../../spokes/read-clusters.ts";
+import { mapLimited, type ReadOne } from "../../spokes/read-clusters.ts";
 import { deniedMessage, ifDenied } from "../../spokes/spoke-reading.ts";
 import { reviewAll } from "../can-i/access-review.ts";
 import { renderNeeds } from "../can-i/needs.ts";
@@ -41,7 +42,7 @@ export function readUpgrades(
 ): ReadOne<readonly (readonly [uid: string, found: UpgradeLook])[]> {
   return async ({ id, client }, signal) => {
     const kubernetesVersion = (await readKubernetesVersion(client, signal)) ?? null;
-    const here = components.filter((component) => clusterIdOf(component) === id);
+    const here = components.filter((component) => targetId(component) === id);
     return Promise.all(
       here.map(async (component) => {
         const found = await readUpgrade(component, { client, ...deps }, signal);

@@ -1,9 +1,10 @@
 import { ApiError } from "../../../../access/kube/api-error.ts";
 import { allKinds, type Component } from "../../../../api/component.ts";
 import { type FleetSet, setLabels } from "../../../../api/fleet-set.ts";
+import { targetId } from "../../../../api/keys.ts";
 import { ownerSetOf, setsBeside } from "../../hub/set-view.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
-import { clusterIdOf, mapLimited } from "../../spokes/read-clusters.ts";
+import { mapLimited } from "../../spokes/read-clusters.ts";
 import { readPlanFacts } from "../rollout/plan-facts.ts";
 import { planRollout, type RolloutPlanItem } from "../rollout/rollout-plan.ts";
 import type { UpgradeSet } from "./upgrade.ts";
@@ -82,7 +83,7 @@ function atVersion(
   const { uid, name, labels } = component.metadata;
   const place = items.findIndex(
     ({ cluster, component: child }) =>
-      child === name && `${cluster.namespace}/${cluster.name}` === clusterIdOf(component),
+      child === name && `${cluster.namespace}/${cluster.name}` === targetId(component),
   );
   const item = items[place];
   const set: UpgradeSet = {

@@ -9,7 +9,7 @@ import {
   setLabels,
   type SetOverride,
 } from "../../../../api/fleet-set.ts";
-import { describe } from "../../../../api/kubernetes.ts";
+import { componentId } from "../../../../api/keys.ts";
 import { DesiredSpecs, type RevisionContent } from "../../../../sets/desired-spec.ts";
 import { commonOf, patchBetween, withoutReferences } from "./common-spec.ts";
 
@@ -75,16 +75,12 @@ export function adoptionSet(
       },
     },
     adopted: taken.length,
-    leftOut: [...leftOut, ...wrong.map((one) => `${titleOf(one.component)}: ${inexpressible}`)],
+    leftOut: [...leftOut, ...wrong.map((one) => `${componentId(one.component)}: ${inexpressible}`)],
     problems: problemsOf(overrides, clusters),
   };
 }
 
 const inexpressible = "no override can give it a field that is null";
-
-function titleOf({ kind, metadata }: Component): string {
-  return describe({ kind, ...metadata });
-}
 
 /** The components that a set can adopt, one for each cluster, and why it cannot adopt the others. */
 function sorted(components: readonly Component[]) {
@@ -93,7 +89,7 @@ function sorted(components: readonly Component[]) {
   for (const component of components) {
     const why = obstacleOf(component, installed);
     const { clusterProfileRef: ref, ...spec } = component.spec ?? {};
-    if (why !== undefined) leftOut.push(`${titleOf(component)}: ${why}`);
+    if (why !== undefined) leftOut.push(`${componentId(component)}: ${why}`);
     else if (ref !== undefined) installed.push({ component, ref, spec: withoutReferences(spec) });
   }
   return { installed, leftOut };

@@ -2,6 +2,7 @@ import { withTimeout } from "../../../../access/time/deadline.ts";
 import { systemClock } from "../../../../access/time/system-clock.ts";
 import type { Component } from "../../../../api/component.ts";
 import { byText } from "../../../../api/fields.ts";
+import { targetId } from "../../../../api/keys.ts";
 import type { KnfCode } from "../../../../api/knf/knf-codes.ts";
 import type { Part } from "../../../../api/shards.ts";
 import { type ExitCode, exitCodes } from "../../errors.ts";
@@ -25,12 +26,7 @@ import {
 } from "../../output/report.ts";
 import { missingNames, type Selection } from "../../selection/selection.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
-import {
-  clusterIdOf,
-  readClusters,
-  type Readings,
-  type ReadLimits,
-} from "../../spokes/read-clusters.ts";
+import { readClusters, type Readings, type ReadLimits } from "../../spokes/read-clusters.ts";
 import type { SpokeReading } from "../../spokes/spoke-facts.ts";
 import {
   isUnread,
@@ -115,14 +111,14 @@ export async function status(
     : new Map();
   const readAt = now();
   const items = components.map((component) =>
-    withReplica(statusItemOf(component, readings.get(clusterIdOf(component)), readAt), working),
+    withReplica(statusItemOf(component, readings.get(targetId(component)), readAt), working),
   );
   const found = items.map(({ kind, namespace, name }) => ({ kind, namespace, name }));
   const detailed = await withDetail(items, { components, readings, selection, access }, signal);
   const kept = detailed.filter((item, at) => {
     const component = components[at];
     if (component === undefined) return false;
-    return keep(component, { item, reading: readings.get(clusterIdOf(component)) });
+    return keep(component, { item, reading: readings.get(targetId(component)) });
   });
   const asked = kept.filter((item) => isAsked(item, selection));
   const missing = [
@@ -184,7 +180,7 @@ async function withDetail(
   const isOne = items.length === 1 && selection.names.length === 1;
   if (!isOne || item === undefined || component === undefined) return items;
   const events = await warningsOf(component, access, signal);
-  const reading = readings.get(clusterIdOf(component));
+  const reading = readings.get(targetId(component));
   return [{ ...item, detail: statusDetailOf(component, reading, events) }];
 }
 

@@ -3,6 +3,7 @@ import { Follower, isAborted, withTimeout } from "../../../../access/time/deadli
 import { systemClock } from "../../../../access/time/system-clock.ts";
 import type { Component } from "../../../../api/component.ts";
 import type { FleetSet } from "../../../../api/fleet-set.ts";
+import { targetId } from "../../../../api/keys.ts";
 import { isNarrowed } from "../../action.ts";
 import { failureOf } from "../../failure.ts";
 import { type ControllerFacts, readControllerFacts } from "../../hub/controller-view.ts";
@@ -12,12 +13,7 @@ import { setItemOf, setsBeside } from "../../hub/set-view.ts";
 import { stampAt } from "../../output/report.ts";
 import { missingNames, type Selection } from "../../selection/selection.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
-import {
-  clusterIdOf,
-  mapLimited,
-  readClusters,
-  type ReadLimits,
-} from "../../spokes/read-clusters.ts";
+import { mapLimited, readClusters, type ReadLimits } from "../../spokes/read-clusters.ts";
 import type { SpokeReading } from "../../spokes/spoke-facts.ts";
 import { type StatusItem, statusItemOf } from "../status/status-item.ts";
 import { controllerOf, type FleetStatus, fleetStatusOf, isAsked } from "../status/status.ts";
@@ -161,7 +157,7 @@ class Feed {
 
   refresh(): void {
     this.#hubWanted.resolve();
-    this.#wantClusters(this.#components.map(clusterIdOf));
+    this.#wantClusters(this.#components.map(targetId));
   }
 
   /** Starts everything; resolves when every cluster was read once. */
@@ -212,7 +208,7 @@ class Feed {
       this.#working = working;
       this.#hubReadAt = now();
       this.#trouble = null;
-      if (changed.length > 0) this.#wantClusters(changed.map(clusterIdOf));
+      if (changed.length > 0) this.#wantClusters(changed.map(targetId));
     } catch (error) {
       if (isAborted(this.#signal)) return;
       this.#trouble = failureOf(error).error;
@@ -250,7 +246,7 @@ class Feed {
 
   async #readRound(ids: readonly string[]): Promise<void> {
     const { access, limits, now } = this.#options;
-    const groups = Map.groupBy(this.#components, clusterIdOf);
+    const groups = Map.groupBy(this.#components, targetId);
     let done = 0;
     this.#showRound({ done, total: ids.length });
     await mapLimited(ids, limits.concurrency, async (id) => {
@@ -273,7 +269,7 @@ class Feed {
   }
 
   #clusterIds(): readonly string[] {
-    return [...new Set(this.#components.map(clusterIdOf))];
+    return [...new Set(this.#components.map(targetId))];
   }
 
   #changed(): void {
@@ -282,7 +278,7 @@ class Feed {
   }
 
   #rowOf(component: Component): Installation {
-    const reading = this.#readings.get(clusterIdOf(component));
+    const reading = this.#readings.get(targetId(component));
     const last = this.#rows.get(component);
     // What goes on may take too long.
     const isSettled = last?.item.severity !== "progress";

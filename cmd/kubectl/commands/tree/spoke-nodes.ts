@@ -1,6 +1,7 @@
 import type { KubeClient } from "../../../../access/kube/kube-client.ts";
 import type { Component } from "../../../../api/component.ts";
 import { byText } from "../../../../api/fields.ts";
+import { targetId } from "../../../../api/keys.ts";
 import type { KubeObject } from "../../../../api/kubernetes.ts";
 import { knownResource } from "../../../../api/resources.ts";
 import { anchorNameOf } from "../../../../installation/anchor.ts";
@@ -12,7 +13,6 @@ import { codedReason } from "../../output/names.ts";
 import { itemsAt, stringAt } from "../../selection/fields.ts";
 import { deploymentNameOf } from "../../spokes/live-view.ts";
 import { anchorOf, deploymentsOf, isRemote, missingDeployments } from "../../spokes/live-view.ts";
-import { clusterIdOf } from "../../spokes/read-clusters.ts";
 import { type DeploymentFact, readSpokeFacts, type SpokeFacts } from "../../spokes/spoke-facts.ts";
 import { ifDenied, type Reading, type UnreadSpoke } from "../../spokes/spoke-reading.ts";
 import type { TreeNode } from "./tree-node.ts";
@@ -22,7 +22,7 @@ export function clusterNode(
   component: Component,
   { reading, server }: { readonly reading: Reading<SpokeObjects>; readonly server: string },
 ): TreeNode {
-  const cluster = clusterIdOf(component);
+  const cluster = targetId(component);
   const node = { kind: "Cluster", namespace: null, name: server, cluster };
   if (reading.kind === "unread") {
     const state = reading.state === "Unknown" ? "UNKNOWN" : "FAIL";
@@ -44,7 +44,7 @@ export function unreadText(
 export function installedNodes(component: Component, objects: SpokeObjects): readonly TreeNode[] {
   const [home, ...others] = objects.places.get(component.metadata.uid) ?? [];
   if (home === undefined) return [];
-  const cluster = isRemote(component) ? clusterIdOf(component) : null;
+  const cluster = isRemote(component) ? targetId(component) : null;
   const nodesIn = (namespace: string) =>
     deploymentNodes(component, { objects, namespace, cluster });
   const below = isRemote(component)
@@ -89,7 +89,7 @@ function anchorNode(
     kind: "ConfigMap",
     namespace,
     name: anchorNameOf({ kind, name: metadata.name }),
-    cluster: clusterIdOf(component),
+    cluster: targetId(component),
     children: below,
   };
   if (facts.anchors === undefined) {

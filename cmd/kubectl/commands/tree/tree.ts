@@ -3,6 +3,7 @@ import { systemClock } from "../../../../access/time/system-clock.ts";
 import type { Component } from "../../../../api/component.ts";
 import { byText } from "../../../../api/fields.ts";
 import { fleetSetKinds } from "../../../../api/fleet-set.ts";
+import { nameId, targetId } from "../../../../api/keys.ts";
 import type { SpokeNamespaceMode } from "../../../../installation/installation-namespace.ts";
 import { rulesOfHub } from "../../compare/controller-rules.ts";
 import { namespaceOfHub } from "../../compare/rendering-options.ts";
@@ -11,7 +12,7 @@ import { hubViewOf } from "../../hub/installations.ts";
 import type { Report } from "../../main/report.ts";
 import { codedReason } from "../../output/names.ts";
 import { stepLine, words } from "../../output/steps.ts";
-import { clusterIdOf, mapLimited, targetsOf } from "../../spokes/read-clusters.ts";
+import { mapLimited, targetsOf } from "../../spokes/read-clusters.ts";
 import type { Reading } from "../../spokes/spoke-reading.ts";
 import { openWayDeps } from "./open-way.ts";
 import { belowSets, setsOf, stampText } from "./set-nodes.ts";
@@ -47,13 +48,13 @@ export async function readTrees(
   const [ways, read, sets] = await Promise.all([
     readWays(components, fleet, way),
     fleet.read(targetsOf(components), ({ id, client, provider }, deadline) => {
-      const own = components.filter((component) => clusterIdOf(component) === id);
+      const own = components.filter((component) => targetId(component) === id);
       return readSpokeObjects(own, { client, provider, namespaceOf }, deadline);
     }),
     setsOf(components, { access, selection }, fleet.signal),
   ]);
   const trees = components.map((component) => {
-    const id = clusterIdOf(component);
+    const id = targetId(component);
     const found = { way: ways.get(id), reading: read.readings.get(id) };
     return [component, treeOf(component, found)] as const;
   });
@@ -90,7 +91,7 @@ function diagnosisOf({ kind, namespace, name }: TreeNode): string {
   return words("diagnose", `${type}/${name}`, "-n", namespace ?? "");
 }
 
-/** The ways to the clusters of components, by `clusterIdOf`; after an interruption those that are known. */
+/** The ways to the clusters of components, by `targetId`; after an interruption those that are known. */
 async function readWays(
   components: readonly Component[],
   fleet: Fleet,
@@ -106,7 +107,7 @@ async function readWays(
       if (deadline.aborted) return undefined;
       throw error;
     });
-    return known === undefined ? [] : [[`${ref.namespace}/${ref.name}`, known] as const];
+    return known === undefined ? [] : [[nameId(ref), known] as const];
   });
   return new Map(found.flat());
 }

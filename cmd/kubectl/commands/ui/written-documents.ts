@@ -1,11 +1,12 @@
 import type { Component } from "../../../../api/component.ts";
+import { targetId } from "../../../../api/keys.ts";
 import type { ActionInput } from "../../action.ts";
 import { Fleet } from "../../fleet/fleet.ts";
 import { documentOf } from "../../main/run-command.ts";
 import { queryOf } from "../../page/installation-view.ts";
 import type { Selection } from "../../selection/selection.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
-import { clusterIdOf, type ReadLimits } from "../../spokes/read-clusters.ts";
+import type { ReadLimits } from "../../spokes/read-clusters.ts";
 import { hubEventsOf, placesOnSpoke, readEvents } from "../events/events.ts";
 import { rolloutStatusOf } from "../rollout/rollout-item.ts";
 import { statusDetailOf } from "../status/status-item.ts";
@@ -100,7 +101,7 @@ function treeOf(trees: Trees, { kind, metadata }: Component): Trees {
 /** The Events of one installation. */
 function eventsOf(list: Events, component: Component): Events {
   const { isAbout } = hubEventsOf([component]);
-  const id = clusterIdOf(component);
+  const id = targetId(component);
   const places = placesOnSpoke([component], id);
   const items = list.items.filter((event) =>
     event.cluster === null

@@ -2,6 +2,7 @@ import { join } from "node:path";
 
 import { describe, expect, test } from "vitest";
 
+import { targetId } from "../../../../api/keys.ts";
 import { type ActionInput, print, type Rendering } from "../../../../cmd/kubectl/action.ts";
 import { deploymentReport } from "../../../../cmd/kubectl/commands/deployments/deployments.ts";
 import { statusItemOf } from "../../../../cmd/kubectl/commands/status/status-item.ts";
@@ -14,7 +15,6 @@ import { ClustersRead } from "../../../../cmd/kubectl/fleet/fleet.ts";
 import { printReport } from "../../../../cmd/kubectl/main/run-command.ts";
 import { timeText } from "../../../../cmd/kubectl/output/duration.ts";
 import { statusNotes } from "../../../../cmd/kubectl/output/notes.ts";
-import { clusterIdOf } from "../../../../cmd/kubectl/spokes/read-clusters.ts";
 import { now } from "../fleet-facts.ts";
 import { sampleComponents, sampleReadings } from "./sample-fleet.ts";
 
@@ -71,7 +71,7 @@ const replicas = [
 describe("status is printed as agreed", () => {
   const report = fleetStatusOf(
     sampleComponents.map((each, at) => ({
-      ...statusItemOf(each, sampleReadings.get(clusterIdOf(each))),
+      ...statusItemOf(each, sampleReadings.get(targetId(each))),
       ...replicas[at % replicas.length],
     })),
     ['knativeservings.operator.knative.dev "gone"'],

@@ -1,5 +1,6 @@
+import { targetId } from "../../../../api/keys.ts";
 import type { LiveReason } from "../../../../cmd/kubectl/output/own-reasons.ts";
-import { clusterIdOf, type Readings } from "../../../../cmd/kubectl/spokes/read-clusters.ts";
+import type { Readings } from "../../../../cmd/kubectl/spokes/read-clusters.ts";
 import type { SpokeReading } from "../../../../cmd/kubectl/spokes/spoke-facts.ts";
 import { anchorOf, component, deployment, ownAnchorOf, reading } from "../fleet-facts.ts";
 
@@ -122,7 +123,7 @@ const spokeReadings: readonly (readonly [typeof healthy, SpokeReading])[] = [
 
 /** What was read of the clusters of `sampleComponents`. */
 export const sampleReadings: Readings = new Map(
-  spokeReadings.map(([of, said]) => [clusterIdOf(of), said]),
+  spokeReadings.map(([of, said]) => [targetId(of), said]),
 );
 
 function ownerOf(of: typeof healthy): { readonly kind: string; readonly name: string } {
