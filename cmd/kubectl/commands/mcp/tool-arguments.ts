@@ -23,21 +23,15 @@ const argumentSchemas = {
     "Installations: ks/NAME, ke/NAME or NAME; ks or ke alone for all of that kind",
   ),
   targets: wordsArgument("ks/NAME, ke/NAME, cp/NAME or NAMESPACE/CLUSTERPROFILE"),
-  kinds: wordsArgument("Kinds such as pods or deployments, or KIND/NAME"),
   words: wordsArgument("Reasons such as ApplyFailed, or KNF numbers such as KNF1005"),
   set: textArgument("A fleet set: kss/NAME or kes/NAME"),
   live: switchArgument("False: only what the hub says; no cluster is read"),
-  all: switchArgument("Healthy Deployments and pods one by one, too"),
-  client: switchArgument("Only the version of this program; no hub is asked"),
   since: textArgument("Not older than this duration, such as 30m or 2h", 20),
-  types: textArgument("Types of Events, such as Warning or Normal,Warning"),
   tail: textArgument("Last lines of each container, such as 50; default 20", 6),
   container: textArgument("Only containers of this name"),
   version: textArgument("Version of Knative, such as 1.23", 100),
   revision: textArgument("Name or number of one revision, for its content"),
   warnWithin: textArgument("What ends within this time, such as 14d, is an error", 20),
-  spokeNamespace: textArgument("Namespace on the clusters; absent: those of the installations"),
-  spokeSelector: textArgument("Only objects with these labels"),
 } as const;
 
 /** The schema of a tool with these arguments. */

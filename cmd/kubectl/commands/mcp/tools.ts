@@ -23,8 +23,7 @@ export interface Tool {
   readonly entry: CommandEntry;
 }
 
-const selection = selectionArguments;
-const installations = ["names", ...selection] as const;
+const installations = ["names", ...selectionArguments] as const;
 
 /** A command that is declared with `command()` says its arguments itself. */
 type Offered = readonly [
@@ -45,7 +44,7 @@ function offered(): readonly Offered[] {
   const ofSet = ["set", "namespace"] as const;
   return [
     [statusEntry(), [...installations, "live"]],
-    [diagnoseEntry(), ["targets", ...selection]],
+    [diagnoseEntry(), ["targets", ...selectionArguments]],
     [explainEntry(), ["words"], ["words"]],
     [deployments],
     [tree],
@@ -57,7 +56,7 @@ function offered(): readonly Offered[] {
     [version],
     [diffEntry(), installations],
     [planEntry(), [...installations, "version"], ["version"]],
-    [canIEntry(), ["targets", ...selection, "version"]],
+    [canIEntry(), ["targets", ...selectionArguments, "version"]],
     ...rollout("status").map((entry): Offered => [entry, ofSet, ofSet]),
     ...rollout("plan").map((entry): Offered => [entry, ofSet, ofSet]),
     ...rollout("history").map((entry): Offered => [entry, [...ofSet, "revision"], ofSet]),
