@@ -37,8 +37,8 @@ export async function findOrphans(fleet: Fleet, live: boolean): Promise<Report<O
   const seen = new Map(reading.all);
   const read = new Set([...seen].flatMap(([id, { denied }]) => (denied.length === 0 ? [id] : [])));
   const clusters = sameClusters(seen);
+  const ids = new Set(components.map(targetId));
   const found = clusters.flatMap(([names, traces]) => {
-    const ids = new Set(components.map(targetId));
     const [first = ""] = [...names.intersection(ids), ...names];
     const known = { cluster: clusterOf(first), names, read, components, hubId, nowMs };
     return clusterFindings(traces, known);
@@ -46,8 +46,9 @@ export async function findOrphans(fleet: Fleet, live: boolean): Promise<Report<O
   const isWhole = flags.cluster === undefined && flags.on === undefined;
   const ofHub = isWhole ? hubFindings(components, nowMs) : [];
   // Where a component of a wrong form is installed is not known: it is there, so it has left nothing.
-  const { malformed } = await fleet.access();
-  const left = found.filter(({ component }) => malformed?.has(component?.uid ?? "") !== true);
+  const left = found.filter(
+    ({ component }) => access.malformed?.has(component?.uid ?? "") !== true,
+  );
   const items = [...ofHub.filter(isAsked(selected?.components)), ...left].toSorted(byText(keyOf));
   const denied = [...seen].flatMap(([id, traces]) => deniedErrors(id, traces));
   const missing = selected?.missing ?? [];
