@@ -20,17 +20,18 @@ interface FoundDocument {
   readonly document: unknown;
 }
 
-/** A document of a bundle, which somebody else may have made. Throws UsageError for one that has not the shape of its schema, with the first field that is wrong. */
+/** A document of a bundle, which somebody else may have made. Throws UsageError for one that has not the shape of its schema, with the first field that is wrong. `next`: the command that writes another one. */
 export function checkedDocument<Document>(
   { path, file, document }: FoundDocument,
   isOfSchema: ValidateFunction<Document>,
+  next = again,
 ): Document {
   if (isOfSchema(document)) return document;
   const isOther = stringAt(document, "apiVersion") !== reportApiVersion;
   const why = isOther
     ? "is of a version that this kubectl knfleet cannot read"
     : notWritten(firstWrong(isOfSchema.errors));
-  throw new UsageError(`${file} of the bundle ${path} ${why}`, [again]);
+  throw new UsageError(`${file} of the bundle ${path} ${why}`, [next]);
 }
 
 /** Compiles a JSON Schema for documents of a bundle. */

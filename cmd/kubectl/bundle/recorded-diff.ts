@@ -20,7 +20,7 @@ import { malformedOf } from "../hub/malformed-objects.ts";
 import { stampAt, withCodes } from "../output/report.ts";
 import { documentOf } from "./bundle-document.ts";
 import { diffFile, notCompared, type RecordedFleet } from "./bundle.ts";
-import { firstWrong, notWritten, schemaOf } from "./document-check.ts";
+import { checkedDocument, schemaOf } from "./document-check.ts";
 import { recordedAccess } from "./recorded-client.ts";
 
 type OfInstallation<Part> = Omit<Part, "component"> & Pick<DiffItem, "installation">;
@@ -100,10 +100,8 @@ function withoutDiff(recorded: RecordedFleet | undefined): UsageError {
 /** A diff with both sides of its objects, which the document of `diff` has not. Throws UsageError for sides of another form. */
 function withBlocks(list: DiffList, path: string): RecordedDiff | undefined {
   if (!("blocks" in list)) return undefined;
-  const hasBlocks = schemaOf<RecordedDiff>(blocksSchema);
-  if (hasBlocks(list)) return list;
-  const why = notWritten(firstWrong(hasBlocks.errors));
-  throw new UsageError(`${diffFile} of the bundle ${path} ${why}`, [again]);
+  const found = { path, file: diffFile, document: list };
+  return checkedDocument(found, schemaOf<RecordedDiff>(blocksSchema), again);
 }
 
 const text = { type: "string" };
