@@ -30,7 +30,7 @@ export async function recordedCheck(
       "kubectl knfleet gather -A -o fleet.tgz",
     ]);
   }
-  const access = recordedAccess(recorded);
+  const access = recordedAccess(recorded, flags);
   const profiles = await listSelectedProfiles(
     { access, flags: { ...flags, namespace: namedNamespace(flags) } },
     signal,

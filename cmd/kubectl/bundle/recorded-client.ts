@@ -12,6 +12,7 @@ import type { ClusterProfile } from "../../../api/cluster-profile.ts";
 import { groupOf, type KubeObject } from "../../../api/kubernetes.ts";
 import type { LogList } from "../commands/logs/read-logs.ts";
 import { UsageError } from "../errors.ts";
+import { malformedOf } from "../hub/malformed-objects.ts";
 import { ownReasons } from "../output/own-reasons.ts";
 import type { ClusterAccess, SpokeAccess } from "../spokes/cluster-access.ts";
 import type { ServedKind } from "../spokes/object-table.ts";
@@ -134,8 +135,11 @@ function absent(request: string): ApiError {
   });
 }
 
-/** The access to a recorded fleet. A cluster that could not be read stays unread, for the same reason. */
-export function recordedAccess(fleet: RecordedFleet): ClusterAccess {
+/** The access to a recorded fleet. A cluster that could not be read stays unread, for the same reason. Malformed objects go where `flags` says. */
+export function recordedAccess(
+  fleet: RecordedFleet,
+  flags: Pick<ClusterAccess, "malformed">,
+): ClusterAccess {
   // Checked once, and only for who reads logs.
   let logs: LogList | undefined;
   const clientOf = (cluster: RecordedCluster): KubeClient =>
@@ -155,6 +159,7 @@ export function recordedAccess(fleet: RecordedFleet): ClusterAccess {
     hub: clientOf(fleet.hub),
     namespace: fleet.namespace,
     hubTimeoutMs: 60_000,
+    ...malformedOf(flags),
     spokes: () => Promise.resolve({ reach }),
     [Symbol.asyncDispose]: () => Promise.resolve(),
   };

@@ -16,7 +16,6 @@ import {
 } from "../commands/diff/diff-list.ts";
 import { UsageError } from "../errors.ts";
 import { selectInstallations } from "../hub/installations.ts";
-import { malformedOf } from "../hub/malformed-objects.ts";
 import { stampAt, withCodes } from "../output/report.ts";
 import { documentOf } from "./bundle-document.ts";
 import { diffFile, notCompared, type RecordedFleet } from "./bundle.ts";
@@ -49,7 +48,7 @@ export async function recordedDiff(
   const list = recorded && documentOf(recorded, diffFile);
   const report = list && withBlocks(list, recorded.path);
   if (recorded === undefined || report === undefined) throw withoutDiff(recorded);
-  const access = { ...recordedAccess(recorded), ...malformedOf(flags) };
+  const access = recordedAccess(recorded, flags);
   const selection = selectionOf(args, flags, access);
   const { components, missing } = await selectInstallations(access, selection, signal);
   const names = new Map(components.map((one) => [describe(installationOf(one)), one]));

@@ -32,7 +32,7 @@ export async function openClusterAccess(
 ): Promise<ClusterAccess> {
   if (flags.recorded !== undefined) {
     const { recordedAccess } = await import("../bundle/recorded-client.ts");
-    return { ...recordedAccess(flags.recorded), ...malformedOf(flags) };
+    return recordedAccess(flags.recorded, flags);
   }
   await using stack = new AsyncDisposableStack();
   const hub = stack.use(await openHub(flags, options));

@@ -91,7 +91,7 @@ async function renderPage(
     { selection: { kinds: allKinds, names: [] }, sets: "all", live: true, limits, replicas },
     // What has not the form of its kind is named by the index already.
     {
-      access: { ...recordedAccess(fleet), malformed: new MalformedObjects() },
+      access: recordedAccess(fleet, { malformed: new MalformedObjects() }),
       now: () => fleet.recordedAt,
     },
     signal,

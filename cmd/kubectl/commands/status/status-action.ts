@@ -11,7 +11,6 @@ import {
 import type { FilenameFlag } from "../../common-options.ts";
 import { type ExitCode, UsageError } from "../../errors.ts";
 import { oneOf } from "../../flags.ts";
-import { malformedOf } from "../../hub/malformed-objects.ts";
 import { widthOf } from "../../output/characters.ts";
 import { sortedBy } from "../../output/jsonpath.ts";
 import { nameOf } from "../../output/names.ts";
@@ -122,7 +121,7 @@ async function changesSince(
   const all = { ...selection, failed: false, reason: undefined };
   const { items } = await status(
     { selection: all, live: options.live ?? true, limits: limitsOf(flags, undefined) },
-    { access: { ...recordedAccess(since.fleet), ...malformedOf(flags) }, now },
+    { access: recordedAccess(since.fleet, flags), now },
     signal,
   );
   const before = new Before(items);
