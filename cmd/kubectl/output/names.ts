@@ -1,6 +1,7 @@
 import type { ClusterProfileRef, ComponentKind } from "../../../api/component.ts";
 import { type FleetSetKind, fleetSetKinds } from "../../../api/fleet-set.ts";
 import { plainText } from "../../../api/foreign-text.ts";
+import { nameId } from "../../../api/keys.ts";
 import { groupOf } from "../../../api/kubernetes.ts";
 
 type Cluster = { readonly namespace: string; readonly name: string } | null;
@@ -67,17 +68,16 @@ export function nameKey({
   return [namespace, name, kind].join("\u0000");
 }
 
-/** An object of a spoke in the form of `-o name`: `CLUSTER/NAMESPACE/TYPE/NAME`. The cluster has its namespace, the hub is `<hub>`. */
+/** An object of a spoke in the form of `-o name`: `CLUSTER/NAMESPACE/TYPE/NAME`. `cluster`: `namespace/name` of its ClusterProfile, null for the hub. */
 export function objectName(
-  cluster: ClusterProfileRef | null,
+  cluster: string | null,
   {
     namespace,
     type,
     name,
   }: { readonly namespace: string; readonly type: string; readonly name: string },
 ): string {
-  const clusterName = cluster === null ? "<hub>" : `${cluster.namespace}/${cluster.name}`;
-  return [clusterName, namespace, type, name].filter((part) => part !== "").join("/");
+  return [cluster ?? "<hub>", namespace, type, name].filter((part) => part !== "").join("/");
 }
 
 /** An object of a cluster in the form of `-o name`, safe for a terminal. */
@@ -93,7 +93,9 @@ export function objectLine(
   const { apiVersion, kind, namespace, name } = object;
   const group = groupOf(apiVersion);
   const type = `${kind.toLowerCase()}${group === "" ? "" : `.${group}`}`;
-  return plainText(objectName(cluster, { namespace: namespace ?? "", type, name }));
+  return plainText(
+    objectName(cluster && nameId(cluster), { namespace: namespace ?? "", type, name }),
+  );
 }
 
 /** A number and its reason, as in findings of `diagnose`: `KNF4009 Timeout`. */

@@ -1,5 +1,6 @@
 import type { Component } from "../../../../api/component.ts";
 import { byText } from "../../../../api/fields.ts";
+import { nameId } from "../../../../api/keys.ts";
 import type { ClustersRead, Fleet } from "../../fleet/fleet.ts";
 import type { Report } from "../../main/report.ts";
 import { age, type Columns, onCluster, toned, wide } from "../../output/columns.ts";
@@ -48,7 +49,7 @@ export function deploymentReport(
     errors: [...missing, ...read.unread],
     columns,
     name: ({ cluster, namespace, name }) =>
-      objectName(cluster, { namespace, type: "deployment.apps", name }),
+      objectName(cluster && nameId(cluster), { namespace, type: "deployment.apps", name }),
     notes: () => (items.length === 0 && unread < clusters ? ["No Knative deployments found."] : []),
   };
 }

@@ -8,6 +8,7 @@ import { UsageError } from "../../errors.ts";
 import type { Fleet } from "../../fleet/fleet.ts";
 import type { Report } from "../../main/report.ts";
 import { orderedBy, textOf } from "../../output/jsonpath.ts";
+import { objectName } from "../../output/names.ts";
 import type { ReportError } from "../../output/report.ts";
 import { orNone, type Table } from "../../output/table.ts";
 import { stringAt } from "../../selection/fields.ts";
@@ -66,7 +67,8 @@ export async function getObjects(fleet: Fleet, flags: GetFlags): Promise<Report<
     blocks.flatMap(({ type, rows }) =>
       rows.map(({ cluster, object }) => {
         const item: ObjectItem = { cluster, object };
-        return [item, objectName(type, item)] as const;
+        const namespace = stringAt(object, "metadata", "namespace") ?? "";
+        return [item, objectName(cluster, { namespace, type, name: nameOf({ object }) })] as const;
       }),
     ),
   );
@@ -149,12 +151,6 @@ function labelsOf(object: ObjectItem["object"]): string {
   const labels = isRecord(metadata) ? metadata["labels"] : undefined;
   const pairs = Object.entries(isRecord(labels) ? labels : {});
   return orNone(pairs.map(([name, value]) => `${name}=${textOf(value)}`).join(","));
-}
-
-function objectName(type: string, { cluster, object }: ObjectItem): string {
-  const namespace = stringAt(object, "metadata", "namespace");
-  const name = stringAt(object, "metadata", "name");
-  return [cluster ?? "<hub>", namespace, type, name].filter((part) => part !== null).join("/");
 }
 
 interface Found extends ClusterObjects {
@@ -313,7 +309,7 @@ function rowsNamed(table: ObjectTable, names: readonly string[]): ObjectTable {
   return { ...table, rows: table.rows.filter((row) => names.includes(nameOf(row))) };
 }
 
-function nameOf({ object }: ObjectRow): string {
+function nameOf({ object }: Pick<ObjectRow, "object">): string {
   return stringAt(object, "metadata", "name") ?? "";
 }
 

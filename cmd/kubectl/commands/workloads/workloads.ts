@@ -1,3 +1,4 @@
+import { timestampOf } from "../../../../api/conditions.ts";
 import { byText } from "../../../../api/fields.ts";
 import { readUserWorkloads } from "../../../../controller/verify/read-workloads.ts";
 import {
@@ -50,7 +51,7 @@ export async function listWorkloads(
     errors: [...missing, ...read.unread, ...unlisted],
     columns,
     name: ({ cluster, namespace, kind, name }) =>
-      objectName(clusterOf(cluster), { namespace, type: kind.toLowerCase(), name }),
+      objectName(cluster, { namespace, type: kind.toLowerCase(), name }),
     notes: () => (items.length === 0 ? [noneText(all.length)] : []),
   };
 }
@@ -71,18 +72,13 @@ function itemOf(id: string, workload: UserWorkload) {
     status: workload.isObserved ? ready : "NotObserved",
     reason,
     message: isReady ? "" : message,
-    since: timestamp(since),
-    createdAt: timestamp(createdAt),
+    since: timeOf(since),
+    createdAt: timeOf(createdAt),
   };
 }
 
-function timestamp(ms: number | undefined): string | null {
-  return ms === undefined ? null : new Date(ms).toISOString().replace(/\.\d+Z$/, "Z");
-}
-
-function clusterOf(id: string | null) {
-  const [namespace = "", name = ""] = (id ?? "").split("/");
-  return id === null ? null : { namespace, name };
+function timeOf(ms: number | undefined): string | null {
+  return ms === undefined ? null : timestampOf(new Date(ms));
 }
 
 const columns: Columns<Item> = {
