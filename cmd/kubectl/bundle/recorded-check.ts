@@ -4,7 +4,6 @@ import { checkReport } from "../commands/check/check.ts";
 import { UsageError } from "../errors.ts";
 import { profileId, listSelectedProfiles } from "../hub/profiles.ts";
 import { stampAt } from "../output/report.ts";
-import { namedNamespace } from "../selection/hub-namespace.ts";
 import { documentOf } from "./bundle-document.ts";
 import { checkFile } from "./bundle.ts";
 import { recordedAccess } from "./recorded-client.ts";
@@ -31,10 +30,7 @@ export async function recordedCheck(
     ]);
   }
   const access = recordedAccess(recorded, flags);
-  const profiles = await listSelectedProfiles(
-    { access, flags: { ...flags, namespace: namedNamespace(flags) } },
-    signal,
-  );
+  const profiles = await listSelectedProfiles({ access, flags }, signal);
   const ids = new Set(profiles.map(profileId));
   // That two components are in each other's way is told of the whole hub.
   const isSelected = ({ code, cluster }: CheckItem): boolean =>

@@ -11,7 +11,6 @@ import { commandsOf, stepLine, withHubSteps } from "../../output/steps.ts";
 import { orNone, type Table } from "../../output/table.ts";
 import { wrappedStep } from "../../output/text-width.ts";
 import { componentReader } from "../../selection/component-files.ts";
-import { namedNamespace } from "../../selection/hub-namespace.ts";
 import { withUsageErrors } from "../../selection/input-files.ts";
 import { openClusterAccess } from "../../spokes/open-cluster-access.ts";
 import { prepareWalk } from "../diagnose/prepare-walk.ts";
@@ -61,7 +60,7 @@ async function checkLive(
   const context = await prepareWalk(input, vantage);
   const { limits, end } = openReading(flags, terminal);
   return await checkFleet(
-    { documents, flags: { ...flags, namespace: namedNamespace(flags) } },
+    { documents, flags },
     { context, access, limits, window, settings },
     signal,
   ).finally(end);

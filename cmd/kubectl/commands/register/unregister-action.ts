@@ -212,10 +212,7 @@ async function refusalsOf(
     .filter((component) => targetId(component) === idOf(profile.metadata))
     .map(componentKeyOf);
   const kinds = users.map(({ kind }) => kind);
-  const selecting =
-    kinds.length === 0
-      ? { sets: [], unlisted: [] }
-      : await selectingSets(profile, { access, kinds }, signal);
+  const selecting = await selectingSets(profile, { access, kinds }, signal);
   return refusedRemoval(profile, { users, ...selecting });
 }
 

@@ -1,5 +1,3 @@
-import { withTimeout } from "../../../../access/time/deadline.ts";
-import { systemClock } from "../../../../access/time/system-clock.ts";
 import type { Component } from "../../../../api/component.ts";
 import { byText } from "../../../../api/fields.ts";
 import { fleetSetKinds } from "../../../../api/fleet-set.ts";
@@ -100,13 +98,13 @@ async function readWays(
   const refs = targetsOf(components).flatMap(({ ref }) => ref ?? []);
   if (refs.length === 0) return new Map();
   const deps = await way();
-  const { hubTimeoutMs } = await fleet.access();
   const found = await mapLimited(refs, fleet.limits().concurrency, async (ref) => {
-    const deadline = withTimeout(systemClock, hubTimeoutMs, fleet.signal);
-    const known = await readWay(ref, deps, deadline).catch((error: unknown) => {
-      if (deadline.aborted) return undefined;
-      throw error;
-    });
+    const known = await fleet.askHub((_, deadline) =>
+      readWay(ref, deps, deadline).catch((error: unknown) => {
+        if (deadline.aborted) return undefined;
+        throw error;
+      }),
+    );
     return known === undefined ? [] : [[nameId(ref), known] as const];
   });
   return new Map(found.flat());
