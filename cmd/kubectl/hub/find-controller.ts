@@ -27,6 +27,10 @@ export interface Controllers {
   readonly leases: readonly ControllerLease[] | undefined;
 }
 
+/** What a user needs to know the controllers. */
+export const controllerRights =
+  "the right to list deployments.apps or clusterrolebindings.rbac.authorization.k8s.io";
+
 /** Finds the controllers of knfleet and of upstream in all namespaces of the hub. */
 export async function findControllers(hub: KubeClient, signal: AbortSignal): Promise<Controllers> {
   const [controllers, leases] = await Promise.all([

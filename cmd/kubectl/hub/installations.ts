@@ -60,6 +60,30 @@ export async function listInstallations(
   return await onSelectedClusters(selected, { access, selection }, deadline);
 }
 
+/** What every list says of an installation from its object on the hub. */
+export interface InstallationRow {
+  readonly namespace: string;
+  readonly name: string;
+  readonly kind: ComponentKind;
+  /** The ClusterProfile of the target; null for the hub itself. */
+  readonly cluster: { readonly namespace: string; readonly name: string } | null;
+  /** Installed version, as the hub says. */
+  readonly version: string | null;
+  /** `spec.version`; null when the controller chooses. */
+  readonly wantedVersion: string | null;
+}
+
+export function installationRow({ kind, metadata, spec, status }: Component): InstallationRow {
+  return {
+    namespace: metadata.namespace,
+    name: metadata.name,
+    kind,
+    cluster: spec?.clusterProfileRef ?? null,
+    version: status?.version ?? null,
+    wantedVersion: spec?.version ?? null,
+  };
+}
+
 /** The selected installations of the hub. */
 interface SelectedInstallations {
   readonly components: readonly Component[];

@@ -14,7 +14,7 @@ import { nameId, targetId } from "../../../../api/keys.ts";
 import { isNarrowed } from "../../action.ts";
 import type { Bundle, RecordedCluster, RecordedTable } from "../../bundle/bundle.ts";
 import { namespacesOf } from "../../compare/rendering-options.ts";
-import { listControllerDeployments } from "../../hub/find-controller.ts";
+import { controllerRights, listControllerDeployments } from "../../hub/find-controller.ts";
 import { listInstallations } from "../../hub/installations.ts";
 import { listSelectedProfiles } from "../../hub/profiles.ts";
 import { stringAt } from "../../selection/fields.ts";
@@ -116,8 +116,7 @@ async function gatherHub(
   return { hub: await gatherCluster(deps.access.hub, plan, signal), errors };
 }
 
-const controllersUnknown =
-  "The namespaces of the controllers are not in the bundle: you lack the right to list deployments.apps or clusterrolebindings.rbac.authorization.k8s.io in the whole hub";
+const controllersUnknown = `The namespaces of the controllers are not in the bundle: you lack ${controllerRights} in the whole hub`;
 
 const setsUnknown =
   "Fleet sets are not in the bundle: you lack the right to list knativeservingsets.knfleet.dev or knativeeventingsets.knfleet.dev in the whole hub, or in the namespace of -n";

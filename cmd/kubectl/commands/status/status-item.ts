@@ -1,6 +1,6 @@
 import { withTimeout } from "../../../../access/time/deadline.ts";
 import { systemClock } from "../../../../access/time/system-clock.ts";
-import type { Component, ComponentKind } from "../../../../api/component.ts";
+import type { Component } from "../../../../api/component.ts";
 import { byText } from "../../../../api/fields.ts";
 import type { KnfCode } from "../../../../api/knf/knf-codes.ts";
 import type { KubeObject } from "../../../../api/kubernetes.ts";
@@ -11,7 +11,13 @@ import {
 } from "../../../../installation/installation-namespace.ts";
 import type { WorkloadState } from "../../../../installation/readiness.ts";
 import { type EventFact, eventFactOf, newestLast } from "../../hub/event-fact.ts";
-import { type HubView, hubViewOf, isTooLong } from "../../hub/installations.ts";
+import {
+  type HubView,
+  hubViewOf,
+  type InstallationRow,
+  installationRow,
+  isTooLong,
+} from "../../hub/installations.ts";
 import type { ServedBy } from "../../hub/replicas.ts";
 import { conditionCode } from "../../output/condition-code.ts";
 import { knfOf } from "../../output/knf-of.ts";
@@ -30,16 +36,7 @@ import type { SpokeReading } from "../../spokes/spoke-facts.ts";
 type Severity = "ok" | "progress" | "warning" | "error";
 
 /** One installation: the hub's view, the cluster's view, and the verdict. */
-export interface StatusItem {
-  readonly namespace: string;
-  readonly name: string;
-  readonly kind: ComponentKind;
-  /** The ClusterProfile of the target; null for the hub itself. */
-  readonly cluster: { readonly namespace: string; readonly name: string } | null;
-  /** Installed version, as the hub says. */
-  readonly version: string | null;
-  /** `spec.version`; null when the controller chooses. */
-  readonly wantedVersion: string | null;
+export interface StatusItem extends InstallationRow {
   readonly createdAt: string | null;
   /** Namespace of its cluster in which it is installed, or is to be: as the hub says, else as it was found there. */
   readonly targetNamespace: string | null;
@@ -65,17 +62,11 @@ export function statusItemOf(
   reading: SpokeReading | undefined,
   now?: Date,
 ): StatusItem {
-  const { kind, metadata, spec, status } = component;
   const hub = hubViewOf(component, now);
   const live = liveViewOf(component, reading);
   return {
-    namespace: metadata.namespace,
-    name: metadata.name,
-    kind,
-    cluster: spec?.clusterProfileRef ?? null,
-    version: status?.version ?? null,
-    wantedVersion: spec?.version ?? null,
-    createdAt: metadata.creationTimestamp ?? null,
+    ...installationRow(component),
+    createdAt: component.metadata.creationTimestamp ?? null,
     targetNamespace: targetNamespaceOf(component, live),
     severity: severityOf(hub, live, now),
     ...causeOf(hub, live),

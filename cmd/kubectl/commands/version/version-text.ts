@@ -1,5 +1,5 @@
-import type { ComponentKind } from "../../../../api/component.ts";
 import { plainText } from "../../../../api/foreign-text.ts";
+import type { InstallationRow } from "../../hub/installations.ts";
 import { partsText } from "../../hub/replicas.ts";
 import { type Columns, onCluster, toned } from "../../output/columns.ts";
 import { countOf } from "../../output/notes.ts";
@@ -9,16 +9,7 @@ import { type OwnReleases, releasesLine } from "./own-releases.ts";
 import type { ControllerVersion, LiveVersion, Skew } from "./skew.ts";
 
 /** The versions of one installation. */
-export interface VersionItem {
-  readonly namespace: string;
-  readonly name: string;
-  readonly kind: ComponentKind;
-  /** The ClusterProfile of the target; null for the hub itself. */
-  readonly cluster: { readonly namespace: string; readonly name: string } | null;
-  /** Installed version, as the hub says. */
-  readonly version: string | null;
-  /** `spec.version`; null when the controller chooses. */
-  readonly wantedVersion: string | null;
+export interface VersionItem extends InstallationRow {
   /** Versions of the Deployments on the cluster, the most frequent first; null when it was not read. */
   readonly liveVersions: readonly LiveVersion[] | null;
   /** Of the target cluster; null when it was not read. */

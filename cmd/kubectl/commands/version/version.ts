@@ -7,8 +7,8 @@ import { clientVersion } from "../../client-version.ts";
 import { exitCodes } from "../../errors.ts";
 import { releaseFolders } from "../../flags.ts";
 import type { ClustersRead, Fleet } from "../../fleet/fleet.ts";
-import { findControllers } from "../../hub/find-controller.ts";
-import { listInstallations, NotServedError } from "../../hub/installations.ts";
+import { controllerRights, findControllers } from "../../hub/find-controller.ts";
+import { installationRow, listInstallations, NotServedError } from "../../hub/installations.ts";
 import { type Serving, servingOf } from "../../hub/replicas.ts";
 import type { Report } from "../../main/report.ts";
 import { nameKey, nameOf } from "../../output/names.ts";
@@ -131,8 +131,7 @@ function unknownNotes({ hub, controllers, agents }: VersionSummary): readonly st
   ];
 }
 
-const controllersUnknown =
-  "The controllers of the hub are not known: you lack the right to list deployments.apps or clusterrolebindings.rbac.authorization.k8s.io";
+const controllersUnknown = `The controllers of the hub are not known: you lack ${controllerRights}`;
 const agentsUnknown =
   "The agents of pulled clusters are not known: you lack the right to list manifestworks.work.open-cluster-management.io";
 
@@ -217,20 +216,15 @@ export function versionItemOf(
   facts: SpokeFacts | undefined,
   known: KnownVersions,
 ): VersionItem {
-  const { kind, metadata, spec, status } = component;
+  const { kind } = component;
   const live = facts === undefined ? null : liveVersionsOf(deploymentsOf(component, facts));
   const kubernetes = facts?.kubernetesVersion ?? null;
-  const installed = status?.version ?? null;
+  const row = installationRow(component);
   return {
-    namespace: metadata.namespace,
-    name: metadata.name,
-    kind,
-    cluster: spec?.clusterProfileRef ?? null,
-    version: installed,
-    wantedVersion: spec?.version ?? null,
+    ...row,
     liveVersions: live,
     kubernetes,
-    nextVersion: nextVersion(kind, installed, known[kind]),
+    nextVersion: nextVersion(kind, row.version, known[kind]),
     skew: skewOf(component, { known: known[kind], live, kubernetes }),
   };
 }
