@@ -130,7 +130,8 @@ export async function print(given: Rendering, flags: Flags, terminal: Terminal):
 function withMalformed(rendering: Rendering, { malformed }: Flags): Rendering {
   const { document, notes } = rendering;
   const errors = malformed?.errors ?? [];
-  malformed?.untold();
+  // They are told here.
+  malformed?.tell();
   if (errors.length === 0) return rendering;
   // gather writes them into the bundle, too.
   const known = new Set(document.errors?.map(({ message }) => message));

@@ -21,14 +21,14 @@ export async function runAction({ entry, input }: Chosen, signal: AbortSignal): 
   const malformed = new MalformedObjects();
   const asked = { ...input, flags: { ...input.flags, malformed } };
   const exitCode = await action(await onFleet({ entry, input: asked }, deadline, signal), deadline);
-  tellUntold(malformed, asked);
+  tellMalformed(malformed, asked);
   const isIncomplete = malformed.errors.length > 0 && !neverFails(input);
   return exitCode === exitCodes.fine && isIncomplete ? exitCodes.incomplete : exitCode;
 }
 
 /** Names what the command has left out and its output has not named. */
-function tellUntold(malformed: MalformedObjects, { flags, terminal }: Chosen["input"]): void {
-  const errors = malformed.untold();
+function tellMalformed(malformed: MalformedObjects, { flags, terminal }: Chosen["input"]): void {
+  const errors = malformed.tell();
   if (flags.quiet) return;
   for (const { message } of errors) terminal.stderr.write(`error: ${plainText(message)}\n`);
 }

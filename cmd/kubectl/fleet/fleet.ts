@@ -106,7 +106,7 @@ export class Fleet implements AsyncDisposable {
     this.#options = options;
   }
 
-  /** The command line, for rooms that take one. `options`: the flags of the command, as those rooms know them. */
+  /** The command line, for functions that take all of it. `options`: the flags of the command, under the names that those functions use. */
   asInput<Options>(options: Options): ActionInput<Options> {
     return { ...this.#input, options };
   }

@@ -76,7 +76,7 @@ export async function listSets(
 
 const formOfSet = "the form of a set";
 
-/** The same, as MalformedObjects takes it. */
+/** An object that is no set, as MalformedObjects takes it. */
 export function malformedSet({ kind, namespace, name, uid, why }: MalformedSet) {
   return { kind, metadata: { namespace, name, uid }, form: formOfSet, why };
 }
@@ -101,7 +101,7 @@ export interface ServedSets {
   readonly malformed: readonly MalformedSet[];
 }
 
-/** The same, and what is no set; undefined when the hub serves none of the kinds. */
+/** The selected sets, and the objects of these kinds that are no set. Undefined when the hub serves none of the kinds. Throws what KubeClient throws. */
 export async function servedSets(
   { hub, hubTimeoutMs }: HubAccess,
   selection: SetSelection,

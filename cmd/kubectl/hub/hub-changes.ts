@@ -109,7 +109,7 @@ export async function followComponents(
       const atMs = performance.now();
       for (const component of listed) seen.set(component.metadata.uid, { component, atMs });
       for (const [uid, one] of seen) if (atMs - one.atMs > partingMs) seen.delete(uid);
-      for (const error of access.malformed?.untold() ?? []) onTrouble(error);
+      for (const error of access.malformed?.tell() ?? []) onTrouble(error);
       onComponents([...seen.values()].map(({ component }) => component));
     } catch (error) {
       if (isAborted(signal)) return;

@@ -4,7 +4,7 @@ import { describe, type KubeObject } from "../../../api/kubernetes.ts";
 interface Malformed {
   readonly kind: string;
   readonly metadata: Pick<KubeObject["metadata"], "namespace" | "name" | "uid">;
-  /** What has not that form, for example `the form of its CRD`. */
+  /** The form that the object has not, for example `the form of its CRD`. */
   readonly form: string;
   /** What is wrong with it, where that is known. */
   readonly why?: string;
@@ -45,8 +45,8 @@ export class MalformedObjects {
     return [...this.#errors.values()];
   }
 
-  /** The errors that no output of the command has named yet; from now on they are told. */
-  untold(): readonly MalformedError[] {
+  /** Returns the errors for the output of the command, unless an earlier call has returned them. */
+  tell(): readonly MalformedError[] {
     const left = this.#isTold ? [] : this.errors;
     this.#isTold = true;
     return left;

@@ -178,8 +178,8 @@ test("what is mended is no longer named, and each is told once", () => {
   const named = { kind: "KnativeServing", metadata: wrong.metadata, form: "the form of its CRD" };
   malformed.add(named);
   malformed.add(named);
-  expect(malformed.untold()).toHaveLength(1);
-  expect(malformed.untold()).toEqual([]);
+  expect(malformed.tell()).toHaveLength(1);
+  expect(malformed.tell()).toEqual([]);
   expect(malformed.errors).toHaveLength(1);
   malformed.mended(wrong.metadata.uid);
   expect(malformed.errors).toEqual([]);
