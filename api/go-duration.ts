@@ -8,7 +8,10 @@ const unitsMs: Readonly<Record<string, number>> = {
   h: 3_600_000,
 };
 
-/** Parses a duration in Go's format, such as `10s`, `1m30s`, `1.5h`, `500ms`, `-1s` or `0`, to milliseconds; undefined for other text. */
+// Go counts nanoseconds in 64 bits: some 292 years.
+const longestMs = 2 ** 63 / 1e6;
+
+/** Parses a duration in Go's format, such as `10s`, `1m30s`, `1.5h`, `500ms`, `-1s` or `0`, to milliseconds; undefined for other text, and for a duration that is too long for Go. */
 export function goDurationMs(text: string): number | undefined {
   const [, sign = "", spans = ""] =
     /^([-+]?)((?:(?:\d+\.?\d*|\.\d+)(?:ns|us|µs|ms|s|m|h))+|0)$/.exec(text) ?? [];
@@ -17,5 +20,6 @@ export function goDurationMs(text: string): number | undefined {
   for (const [, amount = "", unit = ""] of spans.matchAll(/([\d.]+)(ns|us|µs|ms|s|m|h)/g)) {
     totalMs += Number(amount) * (unitsMs[unit] ?? 0);
   }
+  if (totalMs > longestMs) return undefined;
   return sign === "-" ? -totalMs : totalMs;
 }

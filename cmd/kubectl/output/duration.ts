@@ -63,7 +63,9 @@ export function spanMsOf(text: string): number | undefined {
 export function parseDurationMs(text: string, flag: string): number {
   const spanMs = goDurationMs(/^\d+$/.test(text) ? `${text}s` : text);
   if (spanMs !== undefined && spanMs >= 0 && spanMs <= day) return spanMs;
-  throw new UsageError(`Invalid value "${text}" for ${flag}: want a duration such as 10s or 1m30s`);
+  const wanted =
+    spanMs !== undefined && spanMs > day ? "at most 24h" : "a duration such as 10s or 1m30s";
+  throw new UsageError(`Invalid value "${text}" for ${flag}: want ${wanted}`);
 }
 
 // As for kubectl wait.

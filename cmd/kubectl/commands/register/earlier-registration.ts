@@ -2,7 +2,12 @@ import type { ClusterProfile } from "../../../../api/cluster-profile.ts";
 import { goDurationMs } from "../../../../api/go-duration.ts";
 import { isLabelName } from "../../../../webhook/rules/names.ts";
 import { serversOf } from "./known-cluster.ts";
-import { type AskedRequest, type RegisterRequest, usualAccount } from "./register-request.ts";
+import {
+  type AskedRequest,
+  isTokenLifetime,
+  type RegisterRequest,
+  usualAccount,
+} from "./register-request.ts";
 import type { HubFacts, SpokeFacts } from "./registration-facts.ts";
 import { registeredAnnotations, registrar, spokeNamespace } from "./spoke-objects.ts";
 
@@ -37,7 +42,8 @@ function notedAccount(text = ""): string | undefined {
 
 /** 0: the token stays. */
 function notedSeconds(text: string | undefined): number {
-  return Math.trunc((goDurationMs(text ?? "") ?? 0) / 1_000);
+  const seconds = Math.trunc((goDurationMs(text ?? "") ?? 0) / 1_000);
+  return isTokenLifetime(seconds) ? seconds : 0;
 }
 
 function registeredProfile(profile: ClusterProfile | undefined): ClusterProfile | undefined {

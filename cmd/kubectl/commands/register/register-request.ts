@@ -119,16 +119,21 @@ function labelsOf(texts: readonly string[]): Pick<RegisterRequest, "labels" | "r
   return { labels, removedLabels };
 }
 
-// The API server mints no token for a shorter time.
+// The API server mints no token for a shorter or a longer time.
 const shortestSeconds = 600;
 const longestSeconds = 2 ** 32;
+
+/** Whether a token can be minted for this time. */
+export function isTokenLifetime(seconds: number): boolean {
+  return seconds >= shortestSeconds && seconds <= longestSeconds;
+}
 
 /** A duration, or days as in `30d`. 0 is no end. */
 function ttlSecondsOf(text: string): number {
   if (text === "0") return 0;
   const seconds = Math.trunc((spanMsOf(text) ?? 0) / 1_000);
-  if (seconds >= shortestSeconds && seconds <= longestSeconds) return seconds;
+  if (isTokenLifetime(seconds)) return seconds;
   throw new UsageError(
-    `Invalid value "${text}" for --ttl: want a duration from 10m on, such as 24h or 30d, or 0 for a token that stays`,
+    `Invalid value "${text}" for --ttl: want a duration from 10m to 49710d, such as 24h or 30d, or 0 for a token that stays`,
   );
 }

@@ -18,6 +18,12 @@ test.each(["", "s", "-1s", "10 s", "1d", "10s!", "1s2", "25h", "1e3s", "NaN"])(
   (text) => expect(() => parseDurationMs(text, "--timeout")).toThrow(/--timeout/),
 );
 
+test.each(["25h", "1441m", "86401"])("%s is refused with the limit", (text) =>
+  expect(() => parseDurationMs(text, "--timeout")).toThrow(
+    `"${text}" for --timeout: want at most 24h`,
+  ),
+);
+
 test.each([
   ["14d", 14 * 86_400_000],
   ["2h", 7_200_000],
@@ -25,6 +31,7 @@ test.each([
   ["1d2h", undefined],
   ["d", undefined],
   ["7", undefined],
+  [`${"9".repeat(400)}h`, undefined],
 ])("the span %s, which may be of days, is %s ms", (text, spanMs) =>
   expect(spanMsOf(text)).toBe(spanMs),
 );

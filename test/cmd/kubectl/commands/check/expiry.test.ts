@@ -93,6 +93,6 @@ test("the authority in a profile counts, and of a bundle the one that ends last"
   expect(more).toEqual([]);
 });
 
-test.each(["x", "-1h", "d"])("--warn-within %s is refused", (text) => {
+test.each(["x", "-1h", "d", `${"9".repeat(400)}h`])("--warn-within %s is refused", (text) => {
   expect(() => expiryWindow(text, nowMs)).toThrow("--warn-within");
 });

@@ -5,6 +5,7 @@ import {
   type RegisterFlags,
   registerRequest,
 } from "../../../../../cmd/kubectl/commands/register/register-request.ts";
+import { registeredAnnotations } from "../../../../../cmd/kubectl/commands/register/spoke-objects.ts";
 import { named, own, planned, present, profileOf, request, spoke } from "./registration-input.ts";
 
 const first = {
@@ -49,6 +50,16 @@ describe("a cluster that was registered before", () => {
       spec: { displayName: "arn:aws:eks:eu-1" },
     });
   });
+
+  test.each([`${"9".repeat(400)}s`, "9000000000s", "1s"])(
+    "does not keep the life %s, which no token can have",
+    (life) => {
+      const { metadata } = profile;
+      const annotations = { ...metadata.annotations, [registeredAnnotations.tokenLifetime]: life };
+      const noted = { ...profile, metadata: { ...metadata, annotations } };
+      expect(later({}, noted).ttlSeconds).toBeUndefined();
+    },
+  );
 
   test("gets what the command line names", () => {
     const options = { ttl: "1h", account: "other", spokeServer: "https://10.0.0.6:6443" };

@@ -58,9 +58,17 @@ describe("register", () => {
     { name: "a label without a value", args: ["eu-1"], options: { labels: ["region"] } },
     { name: "a wrong label", args: ["eu-1"], options: { labels: ["a b=c"] } },
     { name: "a token for a minute", args: ["eu-1"], options: { ttl: "1m" } },
+    { name: "a token for 140 years", args: ["eu-1"], options: { ttl: "51100d" } },
+    { name: "a token for ever", args: ["eu-1"], options: { ttl: `${"9".repeat(400)}h` } },
     { name: "a time that is none", args: ["eu-1"], options: { ttl: "soon" } },
     { name: "a wrong account", args: ["eu-1"], options: { account: "a/b" } },
   ])("$name is refused", ({ args, options }) =>
     expect(() => request(args, options)).toThrow(UsageError),
+  );
+
+  test.each(["1m", "51100d", `${"9".repeat(400)}s`])("--ttl %s is told the limits", (ttl) =>
+    expect(() => request(["eu-1"], { ttl })).toThrow(
+      "for --ttl: want a duration from 10m to 49710d",
+    ),
   );
 });

@@ -27,7 +27,7 @@ describe("--since", () => {
     });
   });
 
-  test.each(["2x", "-1h", "2026-13-45", "0.5y", "nothing.tgz"])(
+  test.each(["2x", "-1h", "2026-13-45", "0.5y", `${"9".repeat(400)}h`, "nothing.tgz"])(
     "%s is a mistake that is explained",
     async (text) => {
       const ran = await runText(["status", "-A", "--bundle", fine, "--since", text]);
