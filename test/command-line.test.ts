@@ -22,7 +22,7 @@ const exceptions: Readonly<Record<string, readonly string[]>> = {
   diff: ["render"],
   explain: ["diagnose", "orphans", "plan", "rollout"],
   gather: ["check", "diagnose", "diff", "logs", "status"],
-  mcp: ["deployments", "events", "gather", "get", "orphans", "tree", "version"],
+  mcp: ["deployments", "diff", "events", "gather", "get", "orphans", "tree", "version"],
   migrate: ["register"],
   orphans: ["explain"],
   output: ["rollout", "status"],

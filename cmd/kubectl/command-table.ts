@@ -1,5 +1,5 @@
 import type { CommandEntry, CommandGroup } from "./action.ts";
-import { diffEntry, planEntry, renderEntry } from "./commands/change-entries.ts";
+import { planEntry, renderEntry } from "./commands/change-entries.ts";
 import { deployments } from "./commands/deployments/command.ts";
 import {
   canIEntry,
@@ -8,6 +8,7 @@ import {
   explainEntry,
   gatherEntry,
 } from "./commands/diagnosis-entries.ts";
+import { diff } from "./commands/diff/command.ts";
 import { events } from "./commands/events/command.ts";
 import { logsEntry, statusEntry, topEntry } from "./commands/fleet-entries.ts";
 import { get } from "./commands/get/command.ts";
@@ -37,7 +38,7 @@ export const commandTable = (): readonly CommandEntry[] => [
   deployments,
   get,
   diagnoseEntry(),
-  diffEntry(),
+  diff,
   planEntry(),
   orphans,
   checkEntry(),

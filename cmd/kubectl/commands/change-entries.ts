@@ -6,31 +6,6 @@ import { renderingOptions } from "../compare/rendering-options.ts";
 import { componentFilesFlag, optionOf } from "../main/command-flags.ts";
 import { installationNames } from "../main/command.ts";
 
-/** `diff` on the command line. */
-export function diffEntry(): CommandEntry {
-  return {
-    name: "diff",
-    args: installationNames.usage,
-    summary: "Compare what clusters have with what would be installed",
-    text: "How the clusters of the selected installations differ from what the controller of this version makes of them, as unified diffs: what is\nlive on the left, what would be applied on the right. Only fields that the controller writes count; what a cluster fills in, an\nautoscaler decides or somebody adds is no difference. The API servers are asked by dry runs; nothing is changed. Values of Secrets\nare not shown, but that they differ is. The exit code is kubectl diff's: 0 no difference, 1 some, above 1 an error.",
-    examples: [
-      ["kubectl knfleet diff ks/knative-serving -n team-a", "one installation"],
-      ["kubectl knfleet diff -A -o wide", "the fleet as a table"],
-      ["KUBECTL_EXTERNAL_DIFF=meld kubectl knfleet diff ks/a", "in a program of your choice"],
-      ["kubectl knfleet diff -A -o json", "field by field, for scripts"],
-      [
-        "kubectl knfleet diff -A --bundle fleet.tgz",
-        "as it was when gather --diff wrote the bundle",
-      ],
-    ],
-    options: renderingOptions(),
-    kind: "DiffList",
-    completes: "installations",
-    readsBundles: true,
-    load: async () => (await import("./diff/diff-action.ts")).runDiff,
-  };
-}
-
 /** `plan` on the command line. */
 export function planEntry(): CommandEntry {
   return {

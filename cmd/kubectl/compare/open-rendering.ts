@@ -39,7 +39,7 @@ export async function openRendering(
         "\n",
     );
   }
-  const { manifestSource } = input.options;
+  const { manifestSource = [] } = input.options;
   const rules = rulesOfHub(access, signal, controllers);
   const options = { manifestSource, files: settings.manifestText, rules };
   const namespaceOf = namespaceOfHub(input.options, rules);
@@ -53,8 +53,8 @@ export interface ManifestReader extends AsyncDisposable {
 }
 
 interface ReaderOptions {
-  /** Sources of the command line, in place of those of the controller. */
-  readonly manifestSource: readonly string[] | undefined;
+  /** Sources of the command line, in place of those of the controller. Empty: there are none. */
+  readonly manifestSource: readonly string[];
   /** Files of the workstation. Undefined: none. */
   readonly files: RenderSettings["manifestText"];
   /** The flags of the controller on the hub, or half a sentence why they are not known. */
@@ -69,7 +69,7 @@ function openManifestReader(
   { manifestSource, files, rules }: ReaderOptions,
   signal: AbortSignal,
 ): ManifestReader {
-  const named = manifestSource === undefined ? undefined : namedRules(manifestSource);
+  const named = manifestSource.length === 0 ? undefined : namedRules(manifestSource);
   const opened = new AsyncDisposableStack();
   let source: Promise<ManifestSource | string> | undefined;
   const openSource = async (): Promise<ManifestSource | string> => {

@@ -1,4 +1,4 @@
-import { Option } from "commander";
+import type { Option } from "commander";
 
 import type { Component } from "../../../api/component.ts";
 import {
@@ -8,30 +8,14 @@ import {
   type SpokeNamespaceMode,
   spokeNamespaceModes,
 } from "../../../installation/installation-namespace.ts";
-import { several } from "../common-options.ts";
 import { oneOf } from "../flags.ts";
-import { chosen, optionOf } from "../main/command-flags.ts";
+import { chosen, optionOf, repeated, worded } from "../main/command-flags.ts";
 import type { ControllerRules } from "./controller-rules.ts";
 
 /** Values of the flags of commands that render as the controller does. */
 export interface RenderingFlags extends SpokeNamespaceFlag {
   readonly manifestsFrom?: string;
   readonly manifestSource?: readonly string[];
-}
-
-/** The flags of commands that render as the controller does. */
-export function renderingOptions(): readonly Option[] {
-  return [
-    new Option(
-      "--manifests-from <folder>",
-      "folder for manifests whose URL is file:NAME in the spec",
-    ),
-    new Option(
-      "--manifest-source <url>",
-      "https prefix from which manifests of the spec are fetched; can be repeated (default: those of the hub's controller)",
-    ).argParser(several),
-    spokeNamespaceFlag(),
-  ];
 }
 
 /** Finds the namespace of an installation. `found`: as for `installationNamespace`. */
@@ -59,6 +43,24 @@ export const spokeNamespace = chosen(
   "namespace of new installations on spokes: Component|Canonical (default: as the hub's controller has it, else Canonical)",
   spokeNamespaceModes,
 );
+
+/** The flags of commands that render as the controller does. */
+export const renderingFlags = {
+  manifestsFrom: worded(
+    "--manifests-from <folder>",
+    "folder for manifests whose URL is file:NAME in the spec",
+  ),
+  manifestSource: repeated(
+    "--manifest-source <url>",
+    "https prefix from which manifests of the spec are fetched; can be repeated (default: those of the hub's controller)",
+  ),
+  spokeNamespace,
+};
+
+/** The flags of commands that render, for those that are not declared with `command()`. */
+export function renderingOptions(): readonly Option[] {
+  return Object.values(renderingFlags).map(optionOf);
+}
 
 /** The flag `--spoke-namespace`, for commands that are not declared with `command()`. */
 export function spokeNamespaceFlag(): Option {

@@ -39,8 +39,10 @@ export interface Report<Item> {
   readonly counts?: ReadCounts;
   /** False: errors come without advice. */
   readonly advises?: false;
-  /** Lines for people behind the errors. */
-  readonly next?: readonly string[];
+  /** Lines for people behind the errors. `items`: in the order of `--sort-by`. */
+  readonly next?: (items: readonly Item[]) => readonly string[];
+  /** The version that has made the items, when a bundle has them from another one. Default: this one. */
+  readonly cliVersion?: string;
   /** What the command fails with after the report is printed. */
   readonly failure?: Error;
 }

@@ -72,10 +72,10 @@ export async function printReport<Item>(
 /** The document of a report. */
 export function documentOf<Item>(
   kind: string,
-  { items, summary, errors, complete = errors.every(isMissing) }: Report<Item>,
+  { items, summary, errors, complete = errors.every(isMissing), cliVersion }: Report<Item>,
   now: Date,
 ): ReportDocument<string, unknown, Item> {
-  return reportOf(kind, stampAt(now), { complete, summary, items, errors });
+  return reportOf(kind, stampAt(now, cliVersion), { complete, summary, items, errors });
 }
 
 async function sortedDocument<Item>(
@@ -119,12 +119,16 @@ function notesOf<Item>(
   items: readonly Item[],
   { flags }: Input,
 ): readonly string[] {
-  const { notes, counts = countsIn(report.summary), next = [], failure } = report;
+  const { notes, counts = countsIn(report.summary), next, failure } = report;
   // A failure is explained by itself.
   const errors = failure === undefined ? report.errors : [];
   const asked = { commands: commandsOf(flags), recorded: flags.bundle !== undefined };
   const advised = report.advises === false ? undefined : asked;
-  return [...(notes?.(items) ?? []), ...unreadNotes(errors, counts, advised), ...next];
+  return [
+    ...(notes?.(items) ?? []),
+    ...unreadNotes(errors, counts, advised),
+    ...(next?.(items) ?? []),
+  ];
 }
 
 function countsIn(summary: unknown): ReadCounts {

@@ -18,7 +18,7 @@ export async function listDeployments(fleet: Fleet): Promise<Report<Item>> {
   const { components, missing } = await fleet.installations();
   const read = await fleet.readInstalled(components);
   const next = read.counts.clusters === 0 ? emptyNotes(await fleet.asked()) : [];
-  return { ...deploymentReport(components, read, missing), next };
+  return { ...deploymentReport(components, read, missing), next: () => next };
 }
 
 /** What was read of the clusters. `missing`: an error for each name that no installation has. */

@@ -2,9 +2,10 @@ import type { ActionInput, CommandEntry } from "../../action.ts";
 import type { Flags } from "../../flags.ts";
 import { selectionArguments, type ToolSchema } from "../../main/tool-arguments.ts";
 import { namedNamespace } from "../../selection/hub-namespace.ts";
-import { diffEntry, planEntry } from "../change-entries.ts";
+import { planEntry } from "../change-entries.ts";
 import { deployments } from "../deployments/command.ts";
 import { canIEntry, checkEntry, diagnoseEntry, explainEntry } from "../diagnosis-entries.ts";
+import { diff } from "../diff/command.ts";
 import { events } from "../events/command.ts";
 import { logsEntry, statusEntry } from "../fleet-entries.ts";
 import { get } from "../get/command.ts";
@@ -54,7 +55,7 @@ function offered(): readonly Offered[] {
     [orphans],
     [checkEntry(), ["cluster", "on", "warnWithin"]],
     [version],
-    [diffEntry(), installations],
+    [diff],
     [planEntry(), [...installations, "version"], ["version"]],
     [canIEntry(), ["targets", ...selectionArguments, "version"]],
     ...rollout("status").map((entry): Offered => [entry, ofSet, ofSet]),

@@ -76,7 +76,8 @@ export async function readTrees(
     formats: { dot: () => dotOf(shown), mermaid: () => mermaidOf(shown) },
     notes: () => (items.length + errors.length === 0 ? ["No Knative installations found."] : []),
     advises: false,
-    next: worst === undefined ? [] : [stepLine(`${fleet.commands.knfleet} ${diagnosisOf(worst)}`)],
+    next: () =>
+      worst === undefined ? [] : [stepLine(`${fleet.commands.knfleet} ${diagnosisOf(worst)}`)],
   };
 }
 

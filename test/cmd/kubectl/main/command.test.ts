@@ -134,7 +134,13 @@ describe("a report", () => {
 
   test("has its own notes above the errors, and what to do below them", async () => {
     const summary = { clusters: 2, unread: 1 };
-    const report = { ...found, summary, errors: [unread], notes: () => ["above"], next: ["below"] };
+    const report = {
+      ...found,
+      summary,
+      errors: [unread],
+      notes: () => ["above"],
+      next: () => ["below"],
+    };
     const { stderr } = await ran(report);
     expect(stderr.split("\n").filter((line) => line !== "")).toEqual([
       "above",
