@@ -1,9 +1,9 @@
 import type { CommandEntry, CommandGroup } from "./action.ts";
 import { planEntry, renderEntry } from "./commands/change-entries.ts";
+import { check } from "./commands/check/command.ts";
 import { deployments } from "./commands/deployments/command.ts";
 import {
   canIEntry,
-  checkEntry,
   diagnoseEntry,
   explainEntry,
   gatherEntry,
@@ -41,7 +41,7 @@ export const commandTable = (): readonly CommandEntry[] => [
   diff,
   planEntry(),
   orphans,
-  checkEntry(),
+  check,
   wait,
   ...rolloutEntries(),
   events,

@@ -117,16 +117,6 @@ export interface FilenameFlag {
   readonly filename?: string;
 }
 
-/** The flag for the lowest severity that makes the exit code 1. */
-export function failOnOption(): Option {
-  return new Option("--fail-on <severity>", "error|warning|never: what makes the exit code 1");
-}
-
-/** The flag of commands that run exec plugins for a report. */
-export function execTimeoutOption(): Option {
-  return new Option("--exec-timeout <duration>", "time for the exec plugin (default 10s)");
-}
-
 /** Adds a value to the earlier ones, for options that can be repeated. */
 export function several(value: string, before: readonly string[] = []): readonly string[] {
   return [...before, value];

@@ -13,11 +13,15 @@ import { recordedAccess } from "./recorded-client.ts";
  * need live servers.
  */
 export async function recordedCheck(
-  { flags, options, terminal }: Pick<ActionInput<CheckFlags>, "flags" | "options" | "terminal">,
+  {
+    flags,
+    options,
+    terminal,
+  }: Pick<ActionInput<Partial<CheckFlags>>, "flags" | "options" | "terminal">,
   signal: AbortSignal,
 ): Promise<CheckReport> {
   const { recorded } = flags;
-  if (options.filename !== undefined) {
+  if (options.filename !== undefined && options.filename.length > 0) {
     throw onlyLive("-f asks the hub whether it takes the file, which a bundle cannot tell");
   }
   if (options.warnWithin !== undefined) {

@@ -1,9 +1,14 @@
 import { Option } from "commander";
 
 import type { CommandEntry } from "../action.ts";
-import { execTimeoutOption, failOnOption } from "../common-options.ts";
 import { renderingOptions, spokeNamespaceFlag } from "../compare/rendering-options.ts";
-import { componentFilesFlag, filenameFlag, noLiveFlag, optionOf } from "../main/command-flags.ts";
+import {
+  execTimeoutFlag,
+  failOnFlag,
+  filenameFlag,
+  noLiveFlag,
+  optionOf,
+} from "../main/command-flags.ts";
 import { installationNames } from "../main/command.ts";
 
 /** `diagnose` in the table of commands. */
@@ -35,8 +40,8 @@ export function diagnoseEntry(): CommandEntry {
         "--exec",
         "run exec plugins also when the provider file came from the cluster; needs --plugin-root",
       ),
-      execTimeoutOption(),
-      failOnOption(),
+      optionOf(execTimeoutFlag()),
+      optionOf(failOnFlag()),
       optionOf(filenameFlag()),
       new Option("--yes", "make the Job of --from controller without asking"),
       new Option("--report-file <file>", "write a short report there, too").hideHelp(),
@@ -46,40 +51,6 @@ export function diagnoseEntry(): CommandEntry {
     readsBundles: true,
     completes: "installations",
     load: async () => (await import("./diagnose/diagnose-action.ts")).runDiagnose,
-  };
-}
-
-/** `check` on the command line. */
-export function checkEntry(): CommandEntry {
-  return {
-    name: "check",
-    args: "[-f FILE]",
-    summary: "Check everything that an installation needs, before there is one",
-    text: "Looks at the hub (Kubernetes, CRDs, controller, webhook, provider file, fleet sets whose rollout is stuck), at the way to every ClusterProfile, and at each cluster's Kubernetes, at the\nrights there, and when credentials and certificates end. With -f the components of a file, which need not be applied, are checked\nwith the clusters that they are for. Nothing is changed. The exit code is 1 when something is wrong.",
-    examples: [
-      ["kubectl knfleet check", "before the first component"],
-      ["kubectl knfleet check -f new.yaml", "one that is not applied yet"],
-      [
-        "kubectl knfleet check --warn-within 14d -o short",
-        "red two weeks before anything ends, for a nightly job",
-      ],
-      ["kubectl knfleet check -o junit > check.xml", "for a CI system"],
-      ["kubectl knfleet check --bundle fleet.tgz", "what it found when gather -A wrote the bundle"],
-    ],
-    options: [
-      optionOf(componentFilesFlag()),
-      new Option(
-        "--warn-within <duration>",
-        "what ends within this time, such as 14d, is an error (default: a warning within 7d)",
-      ),
-      failOnOption(),
-      execTimeoutOption(),
-      ...renderingOptions(),
-    ],
-    kind: "Check",
-    readsBundles: true,
-    formats: ["short", "junit"],
-    load: async () => (await import("./check/check-action.ts")).runCheck,
   };
 }
 

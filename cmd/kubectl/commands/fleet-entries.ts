@@ -1,8 +1,7 @@
 import { Option } from "commander";
 
 import type { CommandEntry } from "../action.ts";
-import { failOnOption } from "../common-options.ts";
-import { filenameFlag, noLiveFlag, optionOf } from "../main/command-flags.ts";
+import { failOnFlag, filenameFlag, noLiveFlag, optionOf } from "../main/command-flags.ts";
 import { installationNames, namesText } from "../main/command.ts";
 
 /** `status` on the command line. */
@@ -26,7 +25,7 @@ export const statusEntry = (): CommandEntry => ({
   ],
   options: [
     optionOf(noLiveFlag()),
-    failOnOption(),
+    optionOf(failOnFlag()),
     new Option("--strict", "code 1 for warnings and for what is in progress, too"),
     optionOf(filenameFlag()),
     new Option(

@@ -101,6 +101,25 @@ export function componentFilesFlag(): CommandFlag<readonly string[]> {
   return repeated("-f, --filename <file>", "file with components, - for standard input");
 }
 
+const severities = ["error", "warning", "never"] as const;
+
+/** The lowest severity that makes the exit code 1. */
+export type FailOn = (typeof severities)[number];
+
+/** The flag for the lowest severity that makes the exit code 1. */
+export function failOnFlag(): CommandFlag<FailOn | undefined> {
+  return chosen(
+    "--fail-on <severity>",
+    "error|warning|never: what makes the exit code 1",
+    severities,
+  );
+}
+
+/** The flag of commands that run exec plugins for a report. */
+export function execTimeoutFlag(): CommandFlag<string | undefined> {
+  return worded("--exec-timeout <duration>", "time for the exec plugin (default 10s)");
+}
+
 /** The flag of commands that can work without spokes. `what`: the remaining output. */
 export function noLiveFlag(what = "the hub's view"): CommandFlag<boolean> {
   const flag = turnedOff("--no-live", `only ${what}: no spoke is reached`);

@@ -25,14 +25,14 @@ export interface Report<Item> {
   readonly heading?: (looks: Looks) => string;
   /** Absent: the heading says everything. */
   readonly columns?: Columns<Item>;
-  /** Tables in place of one with `columns`, their rows as `--sort-by` wants them. */
-  readonly tables?: (isWide: boolean) => readonly Table[];
+  /** Tables in place of one with `columns`, their rows as `--sort-by` wants them. `items`: in that order. */
+  readonly tables?: (isWide: boolean, items: readonly Item[]) => readonly Table[];
   /** The line of `-o name` for an item; undefined: the item has none. Absent: the items have no names. */
   readonly name?: (item: Item) => string | undefined;
   /** The path of `--sort-by` as it is written for this command. */
   readonly sortPath?: (path: string) => string;
-  /** What formats that only this command has print. */
-  readonly formats?: Readonly<Partial<Record<ExtraFormat, () => string>>>;
+  /** What formats that only this command has print. `items`: in the order of `--sort-by`. */
+  readonly formats?: Readonly<Partial<Record<ExtraFormat, (items: readonly Item[]) => string>>>;
   /** Lines for people in front of the errors. `items`: in the order of `--sort-by`. */
   readonly notes?: (items: readonly Item[]) => readonly string[];
   /** How many clusters could not be read, for the heading of the errors. Default: as the summary says. */

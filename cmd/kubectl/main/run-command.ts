@@ -63,7 +63,7 @@ export async function printReport<Item>(
   if (special === undefined) {
     await print({ ...renderingOf(document, report, input), notes }, flags, terminal);
   } else {
-    terminal.stdout.write(special[1]());
+    terminal.stdout.write(special[1](document.items));
     if (!flags.quiet) terminal.stderr.write(notes.map((note) => `${note}\n`).join(""));
   }
   return report.exitCode ?? listExitCode(document);
@@ -103,7 +103,7 @@ function renderingOf<Item>(
     paint: painterFor(terminal, flags.color),
     width: isCut ? stdout.columns : undefined,
   };
-  const blocks = tables?.(isWide).map((table) => tableText(table, flags, terminal));
+  const blocks = tables?.(isWide, items).map((table) => tableText(table, flags, terminal));
   const text = blocks?.join("\n") ?? heading?.(looks);
   const times = timesOf(flags, terminal);
   return {

@@ -1,5 +1,6 @@
 import type { ClusterProfileRef } from "../../../../api/component.ts";
 import type { RenderingFlags } from "../../compare/rendering-options.ts";
+import type { FailOn } from "../../main/command-flags.ts";
 import type { ReportDocument } from "../../output/report.ts";
 import type { Hop, HopState } from "../diagnose/hops/hop.ts";
 
@@ -56,8 +57,9 @@ export function itemOfHop(
 
 /** Flags of `check` alone. */
 export interface CheckFlags extends RenderingFlags {
-  readonly filename?: readonly string[];
-  readonly warnWithin?: string;
-  readonly failOn?: string;
-  readonly execTimeout?: string;
+  /** Files with components. Empty: the whole fleet is checked. */
+  readonly filename: readonly string[];
+  readonly warnWithin: string | undefined;
+  readonly failOn: FailOn | undefined;
+  readonly execTimeout: string | undefined;
 }

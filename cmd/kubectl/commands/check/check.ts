@@ -7,6 +7,7 @@ import { type ExitCode, exitCodes } from "../../errors.ts";
 import type { Flags } from "../../flags.ts";
 import { hubSource } from "../../hub/open-hub.ts";
 import { listSelectedProfiles } from "../../hub/profiles.ts";
+import type { FailOn } from "../../main/command-flags.ts";
 import { reportOf, type ReportStamp, stampAt } from "../../output/report.ts";
 import type { ComponentDocument } from "../../selection/component-documents.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
@@ -14,7 +15,6 @@ import { isPulled, mapLimited, type ReadLimits } from "../../spokes/read-cluster
 import { prepareWalk } from "../diagnose/prepare-walk.ts";
 import { walkHub } from "../diagnose/walk-hub.ts";
 import type { WalkContext } from "../diagnose/walk.ts";
-import type { FailOn } from "../status/status.ts";
 import { type CheckItem, type CheckReport, itemOfHop } from "./check-item.ts";
 import {
   checkClusters,

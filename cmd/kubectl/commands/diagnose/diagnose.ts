@@ -1,7 +1,7 @@
 import { type ExitCode, exitCodes } from "../../errors.ts";
+import type { FailOn } from "../../main/command-flags.ts";
 import { notFoundErrors, reportOf, stampAt } from "../../output/report.ts";
 import { mapLimited } from "../../spokes/read-clusters.ts";
-import type { FailOn } from "../status/status.ts";
 import {
   type Diagnosis,
   type DiagnosisReport,

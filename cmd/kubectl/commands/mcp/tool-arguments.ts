@@ -31,7 +31,6 @@ const argumentSchemas = {
   container: textArgument("Only containers of this name"),
   version: textArgument("Version of Knative, such as 1.23", 100),
   revision: textArgument("Name or number of one revision, for its content"),
-  warnWithin: textArgument("What ends within this time, such as 14d, is an error", 20),
 } as const;
 
 /** The schema of a tool with these arguments. */

@@ -3,8 +3,9 @@ import type { Flags } from "../../flags.ts";
 import { selectionArguments, type ToolSchema } from "../../main/tool-arguments.ts";
 import { namedNamespace } from "../../selection/hub-namespace.ts";
 import { planEntry } from "../change-entries.ts";
+import { check } from "../check/command.ts";
 import { deployments } from "../deployments/command.ts";
-import { canIEntry, checkEntry, diagnoseEntry, explainEntry } from "../diagnosis-entries.ts";
+import { canIEntry, diagnoseEntry, explainEntry } from "../diagnosis-entries.ts";
 import { diff } from "../diff/command.ts";
 import { events } from "../events/command.ts";
 import { logsEntry, statusEntry } from "../fleet-entries.ts";
@@ -53,7 +54,7 @@ function offered(): readonly Offered[] {
     [logsEntry(), [...installations, "since", "tail", "container", "live"]],
     [get],
     [orphans],
-    [checkEntry(), ["cluster", "on", "warnWithin"]],
+    [check],
     [version],
     [diff],
     [planEntry(), [...installations, "version"], ["version"]],

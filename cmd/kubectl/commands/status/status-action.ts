@@ -11,6 +11,7 @@ import {
 import type { FilenameFlag } from "../../common-options.ts";
 import { type ExitCode, UsageError } from "../../errors.ts";
 import { oneOf } from "../../flags.ts";
+import type { FailOn } from "../../main/command-flags.ts";
 import { widthOf } from "../../output/characters.ts";
 import { sortedBy } from "../../output/jsonpath.ts";
 import { nameOf } from "../../output/names.ts";
@@ -33,13 +34,7 @@ import type { StatusItem } from "./status-item.ts";
 import { ofSet, setsTable, wantedSetOf } from "./status-sets.ts";
 import type { Before } from "./status-since.ts";
 import { statusDetailText, statusTable, withBefore } from "./status-text.ts";
-import {
-  type FailOn,
-  type FleetStatus,
-  status,
-  statusExitCode,
-  type StatusOptions,
-} from "./status.ts";
+import { type FleetStatus, status, statusExitCode, type StatusOptions } from "./status.ts";
 
 /** Flags of `status` alone. */
 interface StatusFlags extends FilenameFlag {

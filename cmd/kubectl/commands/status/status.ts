@@ -16,6 +16,7 @@ import {
 import { isReason, listInstallations } from "../../hub/installations.ts";
 import { servedBy } from "../../hub/replicas.ts";
 import { type SetItem, setItemOf, setsBeside } from "../../hub/set-view.ts";
+import type { FailOn } from "../../main/command-flags.ts";
 import {
   notFoundErrors,
   type ReportDocument,
@@ -249,9 +250,6 @@ function errorsOf(unread: readonly StatusItem[]): readonly ReportError[] {
   const byCluster = new Map(errors.map((error) => [error.cluster, error]));
   return [...byCluster.values()].toSorted(byText(({ cluster }) => cluster ?? ""));
 }
-
-/** From which severity on a finding makes the exit code 1. */
-export type FailOn = "error" | "warning" | "never";
 
 /** The exit code that a status stands for. */
 export function statusExitCode(report: FleetStatus, failOn: FailOn): ExitCode {

@@ -6,10 +6,10 @@ import {
   worstFirst,
 } from "../../../../../cmd/kubectl/commands/status/status-item.ts";
 import {
-  type FailOn,
   fleetStatusOf,
   statusExitCode,
 } from "../../../../../cmd/kubectl/commands/status/status.ts";
+import type { FailOn } from "../../../../../cmd/kubectl/main/command-flags.ts";
 import type { SpokeReading } from "../../../../../cmd/kubectl/spokes/spoke-facts.ts";
 import { anchorOf, component, deployment, now, reading } from "../../fleet-facts.ts";
 

@@ -1,69 +1,59 @@
 import { plainText } from "../../../../api/foreign-text.ts";
-import { type ActionInput, openReading, print } from "../../action.ts";
+import type { ActionInput } from "../../action.ts";
 import { openRendering } from "../../compare/open-rendering.ts";
-import type { ExitCode } from "../../errors.ts";
-import { oneOf } from "../../flags.ts";
+import type { Fleet } from "../../fleet/fleet.ts";
 import { hubSource } from "../../hub/open-hub.ts";
+import type { Report } from "../../main/report.ts";
 import { widthOf } from "../../output/characters.ts";
-import { sortedBy } from "../../output/jsonpath.ts";
 import { clusterNames } from "../../output/names.ts";
 import { commandsOf, stepLine, withHubSteps } from "../../output/steps.ts";
 import { orNone, type Table } from "../../output/table.ts";
 import { wrappedStep } from "../../output/text-width.ts";
 import { componentReader } from "../../selection/component-files.ts";
 import { withUsageErrors } from "../../selection/input-files.ts";
-import { openClusterAccess } from "../../spokes/open-cluster-access.ts";
 import { prepareWalk } from "../diagnose/prepare-walk.ts";
 import type { CheckFlags, CheckItem, CheckReport } from "./check-item.ts";
 import { checkExitCode, checkFleet } from "./check.ts";
 import { expiryWindow } from "./expiry.ts";
 
-/** `kubectl knfleet check`. */
-export async function runCheck(
-  input: ActionInput<CheckFlags>,
-  signal: AbortSignal,
-): Promise<ExitCode> {
-  const { flags, options, terminal } = input;
-  const failOn = oneOf(options.failOn ?? "error", ["error", "warning", "never"], "--fail-on");
+/** Checks the fleet, or shows what `gather` has found when it wrote a bundle. Throws UsageError. */
+export async function readChecks(fleet: Fleet, options: CheckFlags): Promise<Report<CheckItem>> {
+  const { flags, signal } = fleet;
+  const input = fleet.asInput(options);
   const report =
     flags.recorded === undefined
-      ? await checkLive(input, signal)
+      ? await checkLive(fleet, input)
       : await (await import("../../bundle/recorded-check.ts")).recordedCheck(input, signal);
-  const commands = commandsOf({ ...flags, bundle: undefined });
-  const document = withHubSteps(sortedBy(report, flags.sortBy), commands);
-  if (flags.output === "short") terminal.stdout.write(shortText(document));
-  else if (flags.output === "junit") terminal.stdout.write(junitText(document));
-  else {
-    const table = (wide: boolean) => checkTable(document, wide);
-    await print(
-      { document, table, notes: checkNotes(document, widthOf(terminal.stderr)) },
-      flags,
-      terminal,
-    );
-  }
-  return checkExitCode(report, failOn);
+  const { summary, errors, complete, cliVersion } = report;
+  const isText = flags.output === "short" || flags.output === "junit";
+  const width = widthOf(input.terminal.stderr);
+  return {
+    items: withHubSteps(report.items, commandsOf({ ...flags, bundle: undefined })),
+    summary,
+    errors,
+    complete,
+    cliVersion,
+    exitCode: checkExitCode(report, options.failOn ?? "error"),
+    tables: (isWide, items) => [checkTable(items, isWide)],
+    formats: { short: shortText, junit: (items) => junitText(items, summary) },
+    notes: (items) => (isText ? [] : checkNotes(items, summary, width)),
+  };
 }
 
-async function checkLive(
-  input: ActionInput<CheckFlags>,
-  signal: AbortSignal,
-): Promise<CheckReport> {
-  const { flags, options, terminal } = input;
-  const { env, now } = terminal;
-  const window = expiryWindow(options.warnWithin, now().getTime());
-  await using access = await openClusterAccess(flags, { env, spokes: true }, signal);
-  const documents = await readComponents(input, access.namespace, signal);
+async function checkLive(fleet: Fleet, input: ActionInput<CheckFlags>): Promise<CheckReport> {
+  const { flags, env, signal } = fleet;
+  const { filename, warnWithin } = input.options;
+  const window = expiryWindow(warnWithin, fleet.now().getTime());
+  const access = await fleet.access();
+  const documents =
+    filename.length === 0 ? undefined : await readComponents(input, access.namespace, signal);
   await using settings =
     documents === undefined ? undefined : await openRendering(input, access, signal);
   await using files = new AsyncDisposableStack();
   const vantage = { hub: access.hub, source: hubSource(flags, env), files };
   const context = await prepareWalk(input, vantage);
-  const { limits, end } = openReading(flags, terminal);
-  return await checkFleet(
-    { documents, flags },
-    { context, access, limits, window, settings },
-    signal,
-  ).finally(end);
+  const deps = { context, access, limits: fleet.limits(), window, settings };
+  return await checkFleet({ documents, flags }, deps, signal);
 }
 
 async function readComponents(
@@ -71,17 +61,17 @@ async function readComponents(
   namespace: string,
   signal: AbortSignal,
 ) {
-  const { filename } = input.options;
-  if (filename === undefined) return undefined;
-  const { components } = await withUsageErrors(
-    componentReader(input, signal, namespace)(filename, "-f"),
-  );
-  return components;
+  const read = componentReader(input, signal, namespace);
+  return (await withUsageErrors(read(input.options.filename, "-f"))).components;
 }
 
 const shownSteps = 5;
 
-function checkNotes({ items, summary }: CheckReport, width: number | undefined): readonly string[] {
+function checkNotes(
+  items: readonly CheckItem[],
+  summary: CheckReport["summary"],
+  width: number | undefined,
+): readonly string[] {
   const { ok, warnings, errors, skipped } = summary;
   const wrong = [
     ...items.filter(({ state }) => state === "FAIL"),
@@ -102,7 +92,7 @@ function checkNotes({ items, summary }: CheckReport, width: number | undefined):
 const tones = { OK: "good", WARN: "warning", FAIL: "bad" } as const;
 
 /** A row for each check. */
-function checkTable({ items }: CheckReport, wide: boolean): Table {
+function checkTable(items: readonly CheckItem[], wide: boolean): Table {
   const placeOf = placeNames(items);
   return {
     headers: ["STATE", "OF", "CHECK", ...(wide ? ["CODE"] : []), "MESSAGE"],
@@ -118,7 +108,7 @@ function checkTable({ items }: CheckReport, wide: boolean): Table {
 }
 
 /** One line for each warning and error; empty without any. */
-function shortText({ items }: CheckReport): string {
+function shortText(items: readonly CheckItem[]): string {
   const placeOf = placeNames(items);
   return items
     .filter(({ state }) => state === "WARN" || state === "FAIL")
@@ -130,8 +120,7 @@ function shortText({ items }: CheckReport): string {
 }
 
 /** The checks as JUnit XML: a suite for each cluster or component, a failure for an error, an output for a warning. */
-function junitText(report: CheckReport): string {
-  const { items, summary } = report;
+function junitText(items: readonly CheckItem[], summary: CheckReport["summary"]): string {
   const placeOf = placeNames(items);
   const suites = [...Map.groupBy(items, placeOf)].map(([place, all]) => suiteText(place, all));
   const counts = countsText(items.length, summary.errors, summary.skipped);
