@@ -8,12 +8,16 @@ export const scalePath = ["f:spec", "f:replicas"];
 // Immutable: only a writer of the whole workload owns this field.
 const selectorPath = ["f:spec", "f:selector"];
 
+/** Managers of autoscalers that may scale to zero: KEDA, and the controller of HorizontalPodAutoscalers. */
+const autoscalers: readonly string[] = ["keda", "keda-operator", "kube-controller-manager"];
+
 /**
- * Whether another writer scaled a workload to zero: it wants no pods, and its installer did not ask for that. False without managedFields. The
- * PingSource adapter wants no pods while there is no PingSource. Spec: engine-facts.md table A.
+ * Whether another writer scaled a workload to zero against the wish of its installer: it wants no pods, and neither its installer, an autoscaler nor a
+ * controller of Knative asked for that. False without managedFields. Spec: engine-facts.md table A.
  */
 export function isScaledToZero(workload: KubeObject): boolean {
-  if (recordAt(workload, "spec")["replicas"] !== 0 || isPingSourceAdapter(workload)) return false;
+  if (recordAt(workload, "spec")["replicas"] !== 0 || isScaledByKnative(workload)) return false;
+  if (autoscalers.includes(scalerOf(workload)?.manager ?? "")) return false;
   const entries = workload.metadata.managedFields ?? [];
   // A write of the scale may leave no owner of the replicas behind.
   if (entries.length === 0) return false;
@@ -47,13 +51,30 @@ export function scaleFieldsOf({ metadata }: KubeObject): readonly ManagedFieldsE
     const owned = paths.filter((path) => owns(entry, path));
     if (owned.length === 0) return [];
     const fields = Object.fromEntries(owned.map(([, field = ""]) => [field, {}]));
-    const { operation = "" } = entry;
-    return [{ operation: operation.slice(0, 16), fieldsV1: { "f:spec": fields } }];
+    const { operation = "", manager = "", time = "" } = entry;
+    return [
+      {
+        manager: manager.slice(0, 128),
+        operation: operation.slice(0, 16),
+        time: time.slice(0, 32),
+        fieldsV1: { "f:spec": fields },
+      },
+    ];
   });
 }
 
 function owns({ fieldsV1 = {} }: ManagedFieldsEntry, path: readonly string[]): boolean {
   return hasField(fieldsV1, path);
+}
+
+/** Whether a controller of Knative scales a workload, to zero while nothing needs it. */
+function isScaledByKnative(workload: Manifest): boolean {
+  const { apiVersion, kind, metadata } = workload;
+  const isKafkaDispatcher =
+    apiVersion === "apps/v1" &&
+    kind === "StatefulSet" &&
+    /^kafka-[a-z]+-dispatcher$/.test(metadata.name ?? "");
+  return isKafkaDispatcher || isPingSourceAdapter(workload);
 }
 
 /** Whether an object is the PingSource adapter, whose scale and environment its controller takes over. */

@@ -58,7 +58,23 @@ test.each<[string, boolean, KubeObject]>([
     false,
     deployment([ours, kubectl], { name: "pingsource-mt-adapter" }),
   ],
+  ["KEDA", false, deployment([ours, { ...kubectl, manager: "keda" }])],
+  [
+    "a HorizontalPodAutoscaler",
+    false,
+    deployment([ours, { ...kubectl, manager: "kube-controller-manager" }]),
+  ],
 ])("a Deployment that was scaled by %s counts as scaled to zero: %s", (_who, expected, one) => {
+  expect(isScaledToZero(one)).toBe(expected);
+  expect(isScaledToZero(workloadPart(one))).toBe(expected);
+});
+
+test.each([
+  ["kafka-source-dispatcher", false],
+  ["kafka-broker-dispatcher", false],
+  ["github-controller-manager", true],
+])("a StatefulSet %s without pods counts as scaled to zero: %s", (name, expected) => {
+  const one = { ...deployment([ours, kubectl], { name }), kind: "StatefulSet" };
   expect(isScaledToZero(one)).toBe(expected);
   expect(isScaledToZero(workloadPart(one))).toBe(expected);
 });
