@@ -1,8 +1,9 @@
-import { byText, recordAt } from "../api/fields.ts";
+import { byText } from "../api/fields.ts";
 import { objectId } from "../api/keys.ts";
 import { type KubeObject, type ObjectKey } from "../api/kubernetes.ts";
-import { causeOfRefusal, conditionFieldsOf, unready } from "./pod-cause.ts";
+import { causeOfRefusal, unready } from "./pod-cause.ts";
 import { isScaledToZero } from "./scale.ts";
+import { factsOf, statusTimeOf, type WorkloadFacts } from "./workload-facts.ts";
 
 /** How the workloads of an installation are doing. Names are sorted and unique; equal input gives equal output. */
 export interface Readiness {
@@ -37,8 +38,15 @@ export interface WorkloadReadiness {
   readonly isStuck: boolean;
 }
 
-/** How a workload is doing. The controller, the command line and the page all use this. `found`: the cause that its pods show. */
-export function workloadReadinessOf(workload: KubeObject, found?: string): WorkloadReadiness {
+/**
+ * How a workload is doing. The controller, the command line and the page all use this. `found`: the cause that its pods show. Without `now` a StatefulSet or
+ * DaemonSet is never late.
+ */
+export function workloadReadinessOf(
+  workload: KubeObject,
+  found?: string,
+  now?: Date,
+): WorkloadReadiness {
   if (isAvailable(workload)) {
     const isScaled = isScaledToZero(workload);
     return {
@@ -48,10 +56,11 @@ export function workloadReadinessOf(workload: KubeObject, found?: string): Workl
     };
   }
   const cause = lastingCauseOf(workload, found);
-  const isStuck = cause !== undefined || isOverdue(workload);
+  const late = latenessOf(workload, now);
+  const isStuck = cause !== undefined || late !== undefined;
   return {
     state: !isStuck && isRolling(workload) ? "rollingOut" : "notAvailable",
-    text: cause ?? progressOf(workload, found),
+    text: cause ?? [progressOf(workload, found), late ?? []].flat().join(", "),
     isStuck,
   };
 }
@@ -63,18 +72,25 @@ export function isWorkload(key: Pick<ObjectKey, "apiVersion" | "kind">): boolean
   return key.apiVersion.startsWith("apps/") && workloadKinds.includes(key.kind);
 }
 
+/** The name of a workload in a message: most are Deployments, so that only other kinds are named. */
+export function workloadName({ kind, name }: Pick<ObjectKey, "kind" | "name">): string {
+  return kind === "Deployment" ? name : `${kind} ${name}`;
+}
+
 /**
  * Readiness of the desired workloads. `workloads` and `causes` are by `objectId(key)`; `causes` holds the causes
- * found in pods.
+ * found in pods. `now`: see workloadReadinessOf.
  */
 export function readinessOf(
   desired: readonly ObjectKey[],
   workloads: ReadonlyMap<string, KubeObject>,
   causes: ReadonlyMap<string, string> = new Map(),
+  now?: Date,
 ): Readiness {
-  const all = desired
-    .filter(isWorkload)
-    .map((key) => reportOf(key, workloads.get(objectId(key)), causes.get(objectId(key))));
+  const all = desired.filter(isWorkload).map((key) => {
+    const id = objectId(key);
+    return reportOf(key, { workload: workloads.get(id), found: causes.get(id), now });
+  });
   const waiting = all.filter(({ state }) => !availableStates.includes(state));
   const missing = waiting.filter(({ state }) => state === "missing");
   const named = waiting.toSorted(byText(({ text }) => text)).slice(0, maxNamed);
@@ -125,14 +141,22 @@ interface Report {
 }
 
 function reportOf(
-  { name }: ObjectKey,
-  workload: KubeObject | undefined,
-  found: string | undefined,
+  key: ObjectKey,
+  {
+    workload,
+    found,
+    now,
+  }: {
+    readonly workload: KubeObject | undefined;
+    readonly found: string | undefined;
+    readonly now: Date | undefined;
+  },
 ): Report {
+  const name = workloadName(key);
   if (workload === undefined) {
     return { name, state: "missing", text: `${name} (missing)`, isStuck: false };
   }
-  const { state, text, isStuck } = workloadReadinessOf(workload, found);
+  const { state, text, isStuck } = workloadReadinessOf(workload, found, now);
   return { name, state, text: `${name} (${text})`, isStuck };
 }
 
@@ -147,9 +171,7 @@ function lastingCauseOf(workload: KubeObject, found: string | undefined): string
 /** Progress of a workload that may become available by itself. */
 function progressOf(workload: KubeObject, found: string | undefined): string {
   if (workload.metadata.deletionTimestamp !== undefined) return "being deleted";
-  const facts = factsOf(workload);
-  const progress = found ?? countOf(facts, workload.metadata.generation);
-  return `${progress}${facts.isLate ? ", ProgressDeadlineExceeded" : ""}`;
+  return found ?? countOf(factsOf(workload), workload.metadata.generation);
 }
 
 /** Counts available pods, unless they are enough and something else is missing. */
@@ -162,16 +184,27 @@ function countOf(facts: WorkloadFacts, generation = 0): string {
   return condition === undefined ? text : `${text}, but its condition Available is ${condition}`;
 }
 
-function isOverdue(workload: KubeObject): boolean {
-  return workload.metadata.deletionTimestamp === undefined && factsOf(workload).isLate;
+/** The deadline of workloads whose kind has none. A Deployment has this one by default. */
+const deadlineMs = 600_000;
+
+/** Why a workload that is not available is late. Undefined when it is not. */
+function latenessOf(workload: KubeObject, now: Date | undefined): string | undefined {
+  const { deletionTimestamp, generation = 0 } = workload.metadata;
+  if (deletionTimestamp !== undefined) return undefined;
+  const { isLate, observedGeneration } = factsOf(workload);
+  if (isLate) return "ProgressDeadlineExceeded";
+  if (workload.kind === "Deployment" || observedGeneration < generation) return undefined;
+  const isOver = Date.parse(statusTimeOf(workload) ?? "") + deadlineMs <= (now?.getTime() ?? 0);
+  return isOver ? `no progress for ${deadlineMs / 60_000} minutes` : undefined;
 }
 
 /** Whether a change is being rolled out. A paused Deployment does not go on by itself. */
 function isRolling(workload: KubeObject): boolean {
   const { deletionTimestamp, generation = 0 } = workload.metadata;
-  const { observedGeneration, isStarting, isPaused, outdated } = factsOf(workload);
+  const { observedGeneration, isStarting, isBetweenRevisions, isPaused, outdated } =
+    factsOf(workload);
   if (deletionTimestamp !== undefined || isPaused) return false;
-  return isStarting || outdated > 0 || observedGeneration < generation;
+  return isStarting || isBetweenRevisions || outdated > 0 || observedGeneration < generation;
 }
 
 /**
@@ -222,84 +255,6 @@ function hasEnough({ condition, wanted, available }: WorkloadFacts): boolean {
   return condition === "True" && available >= Math.min(1, wanted);
 }
 
-interface WorkloadFacts {
-  readonly observedGeneration: number;
-  /** Status of the condition Available of a Deployment. */
-  readonly condition: string | undefined;
-  readonly wanted: number;
-  readonly available: number;
-  /** Number of pods, of pods with the current template, and of pods with an older template that must be replaced. */
-  readonly pods: number;
-  readonly updated: number;
-  readonly outdated: number;
-  /** A Deployment has not completed the rollout of its current template. */
-  readonly isStarting: boolean;
-  /** Message of a Deployment about pods that cannot be created. */
-  readonly refusal: string | undefined;
-  /** A Deployment exceeded its progress deadline. */
-  readonly isLate: boolean;
-  /** A user paused a Deployment. */
-  readonly isPaused: boolean;
-}
-
-function factsOf(workload: KubeObject): WorkloadFacts {
-  const status = recordAt(workload, "status");
-  const refused = conditionFieldsOf(workload, "ReplicaFailure");
-  const { message = "" } = refused ?? {};
-  const progress = conditionFieldsOf(workload, "Progressing");
-  const counts = countsOf(workload);
-  return {
-    ...counts,
-    observedGeneration: numberOf(status["observedGeneration"], -1),
-    condition: workload.kind === "Deployment" ? availabilityOf(workload) : undefined,
-    outdated: Math.max(0, counts.pods - counts.updated - mayBeOld(workload)),
-    isStarting: isOnTheWay(progress),
-    refusal: refused?.["status"] === "True" ? String(message) : undefined,
-    isLate: progress?.["reason"] === "ProgressDeadlineExceeded",
-    isPaused: progress?.["reason"] === "DeploymentPaused",
-  };
-}
-
-function availabilityOf(workload: KubeObject): string {
-  const status = conditionFieldsOf(workload, "Available")?.["status"];
-  return typeof status === "string" ? status : "Unknown";
-}
-
-type Counts = Pick<WorkloadFacts, "wanted" | "available" | "pods" | "updated">;
-
-function countsOf(workload: KubeObject): Counts {
-  const status = recordAt(workload, "status");
-  if (workload.kind === "DaemonSet") {
-    const wanted = numberOf(status["desiredNumberScheduled"], 0);
-    const available = numberOf(status["numberAvailable"], 0);
-    const updated = numberOf(status["updatedNumberScheduled"], 0);
-    return { wanted, available, pods: wanted, updated };
-  }
-  return {
-    wanted: numberOf(recordAt(workload, "spec")["replicas"], 1),
-    available: numberOf(status["availableReplicas"], 0),
-    pods: numberOf(status["replicas"], 0),
-    updated: numberOf(status["updatedReplicas"], 0),
-  };
-}
-
-/** Number of pods that the update strategy leaves on an older template. */
-function mayBeOld(workload: KubeObject): number {
-  const strategy = recordAt(workload, "spec", "updateStrategy");
-  if (strategy["type"] === "OnDelete") return Infinity;
-  return numberOf(recordAt(strategy, "rollingUpdate")["partition"], 0);
-}
-
-/** Whether a rollout is not complete. A complete Deployment keeps this condition, even when its pods fail. The condition of a paused Deployment is Unknown. */
-function isOnTheWay(progress: Readonly<Record<string, unknown>> | undefined): boolean {
-  const { status, reason } = progress ?? {};
-  return (status === "True" || status === "False") && reason !== "NewReplicaSetAvailable";
-}
-
 function namesOf(keys: readonly Pick<ObjectKey, "name">[]): readonly string[] {
   return [...new Set(keys.map(({ name }) => name))].toSorted();
-}
-
-function numberOf(value: unknown, fallback: number): number {
-  return typeof value === "number" ? value : fallback;
 }

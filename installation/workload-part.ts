@@ -1,6 +1,7 @@
 import { isRecord, listAt, recordAt } from "../api/fields.ts";
 import type { KubeObject } from "../api/kubernetes.ts";
 import { scaleFieldsOf } from "./scale.ts";
+import { statusTimeOf } from "./workload-facts.ts";
 
 // Why a pod is refused stands at the beginning of a message.
 const longestMessage = 2_048;
@@ -14,8 +15,8 @@ const readConditions: readonly unknown[] = ["Available", "Progressing", "Replica
 
 /**
  * The part of a workload that is kept in memory: its identity, and the fields that readiness.ts, the search for a cause and an adoption read. A
- * hostile cluster may put megabytes into all other fields. Of the annotations only the names are kept. Of the managedFields only the owner of the
- * scale of a workload without pods is kept.
+ * hostile cluster may put megabytes into all other fields. Of the annotations only the names are kept. Of the managedFields only the owners of the
+ * scale of a workload without pods are kept, and when the status of a workload without a deadline was last written.
  */
 export function workloadPart(object: KubeObject): KubeObject {
   const { apiVersion, kind, metadata, ...workload } = object;
@@ -36,7 +37,7 @@ export function workloadPart(object: KubeObject): KubeObject {
       ...(present.length === 0
         ? {}
         : { annotations: Object.fromEntries(present.map((note) => [note, ""])) }),
-      ...(spec["replicas"] === 0 ? { managedFields: scaleFieldsOf(object) } : {}),
+      ...fieldOwnersOf(object),
     },
     spec: {
       ...numbersOf(spec, ["replicas"]),
@@ -44,6 +45,7 @@ export function workloadPart(object: KubeObject): KubeObject {
       selector: { matchLabels: textsOf(recordAt(spec, "selector", "matchLabels")) },
     },
     status: {
+      ...textsOf(status, ["currentRevision", "updateRevision"]),
       ...numbersOf(status, [
         "observedGeneration",
         "replicas",
@@ -63,6 +65,15 @@ export function workloadPart(object: KubeObject): KubeObject {
 }
 
 type Fields = Readonly<Record<string, unknown>>;
+
+function fieldOwnersOf(object: KubeObject): Pick<KubeObject["metadata"], "managedFields"> {
+  const time = object.kind === "Deployment" ? undefined : statusTimeOf(object);
+  const managedFields = [
+    ...(recordAt(object, "spec")["replicas"] === 0 ? scaleFieldsOf(object) : []),
+    ...(time === undefined ? [] : [{ subresource: "status", time: time.slice(0, 32) }]),
+  ];
+  return managedFields.length === 0 ? {} : { managedFields };
+}
 
 function updateStrategyOf(spec: Fields): Fields {
   const strategy = recordAt(spec, "updateStrategy");

@@ -42,7 +42,8 @@ export async function readVisibleReadiness(
   const [unseen] = desired.flatMap((key) => watchRefusal(key) ?? []).toSorted();
   const waiting = waitingAmong(seen, observation.workloads());
   const causeById = await causes.find(waiting, deps, signal);
-  return { ...readinessOf(seen, observation.workloads(), causeById), unseen };
+  const now = deps.clock.date();
+  return { ...readinessOf(seen, observation.workloads(), causeById, now), unseen };
 }
 
 export interface CauseDeps {

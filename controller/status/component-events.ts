@@ -57,7 +57,7 @@ function scaleEvents(change: StatusChange): readonly NewEvent[] {
     return isNews ? [{ type: "Warning", reason, message }] : [];
   }
   if (was?.reason !== scaledToZero) return [];
-  return [{ type: "Normal", reason: "Recovered", message: "No Deployment is scaled to zero now" }];
+  return [{ type: "Normal", reason: "Recovered", message: "Nothing is scaled to zero now" }];
 }
 
 function conflictOverEvents(change: StatusChange): readonly NewEvent[] {

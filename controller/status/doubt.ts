@@ -4,7 +4,7 @@ import { kindId } from "../../api/keys.ts";
 import { nameFirst } from "../../api/kubernetes.ts";
 import { rollingOut } from "../../api/reasons.ts";
 import { planObjects } from "../../installation/plan.ts";
-import { isWorkload, readinessOf } from "../../installation/readiness.ts";
+import { isWorkload, readinessOf, workloadName } from "../../installation/readiness.ts";
 import type { InstallationMemory } from "../apply/installation-memory.ts";
 import type { Observation } from "../observe/observation.ts";
 
@@ -76,6 +76,6 @@ function changedWorkloads({ observation, memory }: WatchedState): readonly strin
   const names = plan.apply
     .filter(({ key, id }) => plan.drifted.has(id) && isWorkload(key))
     .filter(({ id }) => !memory.sharing.left.has(id))
-    .map(({ key }) => key.name);
+    .map(({ key }) => workloadName(key));
   return [...new Set(names)].toSorted();
 }

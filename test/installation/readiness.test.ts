@@ -194,11 +194,11 @@ describe("readiness", () => {
   test("says of other workloads, too, that they roll out", () => {
     const counts = { observedGeneration: 2, replicas: 1, availableReplicas: 1 };
     expect(messageOf(counts, "StatefulSet")).toBe(
-      "1 of 1 not available: webhook (rolling out, 1 of 1 pods are old)",
+      "1 of 1 not available: StatefulSet webhook (rolling out, 1 of 1 pods are old)",
     );
     const nodes = { desiredNumberScheduled: 3, numberAvailable: 3, updatedNumberScheduled: 1 };
     expect(messageOf({ observedGeneration: 2, ...nodes }, "DaemonSet")).toBe(
-      "1 of 1 not available: webhook (rolling out, 2 of 3 pods are old)",
+      "1 of 1 not available: DaemonSet webhook (rolling out, 2 of 3 pods are old)",
     );
   });
 

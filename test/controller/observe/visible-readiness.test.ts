@@ -63,7 +63,7 @@ test("what is known of the others is said", async () => {
   await observation.waitForSync(signal);
   expect(await readiness()).toMatchObject({
     available: false,
-    message: "1 of 1 not available: statefulset (0 of 1 pods available)",
+    message: "1 of 1 not available: StatefulSet statefulset (0 of 1 pods available)",
   });
 });
 
