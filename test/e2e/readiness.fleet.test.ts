@@ -1,7 +1,7 @@
 import { afterEach, beforeAll, describe, expect, test } from "vitest";
 
 import type { KubeObject, Manifest, ObjectKey } from "../../api/kubernetes.ts";
-import { deploymentFactOf } from "../../cmd/kubectl/spokes/spoke-facts.ts";
+import { workloadFactOf } from "../../cmd/kubectl/spokes/workload-fact.ts";
 import { conditionOf, valueAt } from "../fleet/json-record.ts";
 import { waitFor } from "../fleet/wait-for.ts";
 import { change, condition, create, observed, ready } from "./installation.ts";
@@ -198,7 +198,7 @@ test("a rollout that cannot go on is named although the old pods are available",
     expect(conditionOf(live, "Available")?.status).toBe("True");
     expect((await pods()).map(({ metadata }) => metadata.uid)).toEqual([old?.metadata.uid]);
     // The command line says of the spoke what the controller says.
-    expect(live && deploymentFactOf(live)).toMatchObject({ state: "notAvailable", progress: why });
+    expect(live && workloadFactOf(live)).toMatchObject({ state: "notAvailable", progress: why });
     await admin().remove(quota);
     await ready(hub, "KnativeEventing");
     const now = await pods();

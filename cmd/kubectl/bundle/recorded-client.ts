@@ -158,6 +158,7 @@ export function recordedAccess(
   return {
     hub: clientOf(fleet.hub),
     namespace: fleet.namespace,
+    recordedAt: fleet.recordedAt,
     hubTimeoutMs: 60_000,
     ...malformedOf(flags),
     spokes: () => Promise.resolve({ reach }),

@@ -45,6 +45,8 @@ export interface ClusterAccess extends AsyncDisposable {
   readonly hub: KubeClient;
   /** Namespace of the kubeconfig context in use, or of `-n`. */
   readonly namespace: string;
+  /** The time of a recorded fleet. Absent: that of the clock. */
+  readonly recordedAt?: Date;
   /** Time for one request to the hub. */
   readonly hubTimeoutMs: number;
   /** Takes what is listed and has not the form of its kind. Absent: a list with such an object throws. */

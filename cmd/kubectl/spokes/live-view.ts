@@ -10,17 +10,17 @@ import {
   installationNamespace,
   possibleNamespaces,
 } from "../../../installation/installation-namespace.ts";
-import type { WorkloadState } from "../../../installation/readiness.ts";
+import { workloadName, type WorkloadState } from "../../../installation/readiness.ts";
 import { knfOf } from "../output/knf-of.ts";
 import type { LiveReason } from "../output/own-reasons.ts";
-import type {
-  AnchorFact,
-  DeploymentFact,
-  FeedbackFact,
-  SpokeFacts,
-  SpokeReading,
-} from "./spoke-facts.ts";
+import type { AnchorFact, FeedbackFact, SpokeFacts, SpokeReading } from "./spoke-facts.ts";
 import type { UnreadSpoke } from "./spoke-reading.ts";
+import {
+  isWorkloadKind,
+  type WorkloadFact,
+  workloadId,
+  type WorkloadKey,
+} from "./workload-fact.ts";
 
 /**
  * `ScaledToZero`: available, but somebody wants no pods of some Deployments. `InProgress`: a rollout goes on within its deadline. `Skipped`: the command does not
@@ -46,11 +46,11 @@ export interface LiveView {
   /** Namespace of the installation on the target. */
   readonly namespace: string | null;
   readonly deployments: number | null;
-  /** Names of live Deployments that are not available. */
+  /** Names of live workloads that are not available, with the kind of all but Deployments. */
   readonly notAvailable: readonly string[];
-  /** Names of Deployments that somebody scaled to zero. */
+  /** Names of workloads that somebody scaled to zero. */
   readonly scaledToZero: readonly string[];
-  /** Names of Deployments of the inventory that are not on the target. */
+  /** Names of workloads of the inventory that are not on the target. */
   readonly missing: readonly string[];
   readonly server: string | null;
   readonly provider: string | null;
@@ -96,8 +96,8 @@ function readingView(component: Component, reading: SpokeReading): Partial<LiveV
 
 function installedView(component: Component, facts: SpokeFacts): Partial<LiveView> {
   const anchor = anchorOf(component, facts);
-  const own = deploymentsOf(component, facts);
-  const missing = missingDeployments(component, facts).map((id) => id.split("/")[1] ?? id);
+  const own = workloadsOf(component, facts);
+  const missing = missingWorkloads(component, facts).map(workloadName);
   const counted = {
     namespace: anchor?.namespace ?? own[0]?.namespace ?? null,
     deployments: own.length,
@@ -114,7 +114,7 @@ function installedView(component: Component, facts: SpokeFacts): Partial<LiveVie
 }
 
 function deploymentsView(
-  own: readonly DeploymentFact[],
+  own: readonly WorkloadFact[],
   missing: readonly string[],
 ): Pick<LiveView, "state"> & Partial<LiveView> {
   const those = (wanted: WorkloadState) => own.filter(({ state }) => state === wanted);
@@ -127,12 +127,12 @@ function deploymentsView(
   return {
     ...view,
     message: problemsOf({ broken, rolling, scaled }, missing),
-    notAvailable: [...broken, ...rolling].map(({ name }) => name).toSorted(),
-    scaledToZero: scaled.map(({ name }) => name),
+    notAvailable: [...broken, ...rolling].map(workloadName).toSorted(),
+    scaledToZero: scaled.map(workloadName),
   };
 }
 
-type Grouped = Readonly<Record<"broken" | "rolling" | "scaled", readonly DeploymentFact[]>>;
+type Grouped = Readonly<Record<"broken" | "rolling" | "scaled", readonly WorkloadFact[]>>;
 
 /** The worst that some Deployments are in. */
 function stateView(
@@ -152,8 +152,9 @@ function stateView(
 
 const mostNamed = 10;
 
-function withProgress({ name, progress }: DeploymentFact): string {
-  return `${name} (${progress})`;
+/** A workload that is not available, and why. */
+export function withProgress(fact: WorkloadFact): string {
+  return `${workloadName(fact)} (${fact.progress})`;
 }
 
 function problemsOf(
@@ -164,7 +165,7 @@ function problemsOf(
     ["Not available", broken.map(withProgress)],
     ["Missing", missing],
     ["In progress", rolling.map(withProgress)],
-    ["Scaled to zero", scaled.map(({ name }) => name)],
+    ["Scaled to zero", scaled.map(workloadName)],
   ] as const;
   const texts = problems
     .filter(([, names]) => names.length > 0)
@@ -188,7 +189,7 @@ function whyNoAnchor(
     return { reason: "AnchorMissing", message };
   }
   const { label } = componentKinds[kind];
-  const foreign = facts.deployments.filter((deployment) => deployment.component === label);
+  const foreign = facts.workloads.filter((deployment) => deployment.component === label);
   const where = [...new Set(foreign.map(({ namespace }) => namespace))].toSorted();
   if (where.length === 0) {
     return { reason: "NotInstalled", message: `There is no anchor ${anchor}` };
@@ -197,25 +198,27 @@ function whyNoAnchor(
   return { reason: "OtherInstallation", message };
 }
 
-function oldest(deployments: readonly DeploymentFact[]): string | null {
+function oldest(deployments: readonly WorkloadFact[]): string | null {
   return deployments.flatMap(({ changedAt }) => changedAt ?? []).toSorted()[0] ?? null;
 }
 
-/** The Deployments of one installation, sorted by namespace and name, whichever operator installed them. */
-export function deploymentsOf(component: Component, facts: SpokeFacts): readonly DeploymentFact[] {
+/** The workloads of one installation, sorted by namespace and name, whichever operator installed them. */
+export function workloadsOf(component: Component, facts: SpokeFacts): readonly WorkloadFact[] {
   const anchor = anchorOf(component, facts);
   const { label } = componentKinds[component.kind];
-  return facts.deployments
+  return facts.workloads
     .filter((deployment) => deployment.component === label)
     .filter((deployment) => belongsTo(deployment, component, anchor))
-    .toSorted(byText(idOf));
+    .toSorted(byText(workloadId));
 }
 
-/** Deployments of the inventory that are not on the target, as `namespace/name`. */
-export function missingDeployments(component: Component, facts: SpokeFacts): readonly string[] {
-  const present = new Set(facts.deployments.map(idOf));
-  const expected = anchorOf(component, facts)?.deployments ?? [];
-  return expected.filter((id) => !present.has(id));
+/** Workloads of the inventory that are not on the target. */
+export function missingWorkloads(component: Component, facts: SpokeFacts): readonly WorkloadKey[] {
+  const present = new Set(facts.workloads.map(workloadId));
+  const expected = anchorOf(component, facts)?.workloads ?? [];
+  return expected.filter(
+    (key) => !facts.unlisted.includes(key.kind) && !present.has(workloadId(key)),
+  );
 }
 
 /** The anchor of an installation. Undefined when it has none, or only that of another component. */
@@ -256,7 +259,7 @@ function namesakesOf(
 }
 
 function belongsTo(
-  { componentUid, owners, namespace }: DeploymentFact,
+  { componentUid, owners, namespace }: WorkloadFact,
   component: Component,
   anchor: AnchorFact | undefined,
 ): boolean {
@@ -277,16 +280,24 @@ function ownerOf(component: Component): { readonly kind: string; readonly name: 
   return isRemote(component) ? { kind: "ConfigMap", name: anchorNameOf(key) } : key;
 }
 
-function idOf({ namespace, name }: { readonly namespace: string; readonly name: string }): string {
-  return `${namespace}/${name}`;
+/** Whether a pod is one of a workload. */
+export function isOf(pod: KubeObject, workload: WorkloadKey): boolean {
+  const owner = workloadOfPod(pod);
+  return owner !== undefined && workloadId(owner) === workloadId(workload);
 }
 
-/** The Deployment of a pod: the name of its ReplicaSet is that of the Deployment and the hash that the pod has as a label. Undefined for other pods. */
-export function deploymentNameOf({ metadata }: KubeObject): string | undefined {
-  const { ownerReferences = [], labels = {} } = metadata;
-  const owner = ownerReferences.find(({ kind }) => kind === "ReplicaSet");
+/**
+ * The workload of a pod. That of a Deployment is known by its ReplicaSet, whose name is that of the Deployment and the hash that the pod has as a label.
+ * Undefined for other pods.
+ */
+function workloadOfPod({
+  metadata: { namespace = "", ownerReferences = [], labels = {} },
+}: KubeObject): WorkloadKey | undefined {
+  const owner = ownerReferences.find(({ kind }) => kind === "ReplicaSet" || isWorkloadKind(kind));
+  if (owner === undefined) return undefined;
+  const { kind, name } = owner;
+  if (isWorkloadKind(kind)) return { kind, namespace, name };
   const hash = labels["pod-template-hash"];
-  return hash === undefined || owner?.name.endsWith(`-${hash}`) !== true
-    ? undefined
-    : owner.name.slice(0, -hash.length - 1);
+  if (hash === undefined || !name.endsWith(`-${hash}`)) return undefined;
+  return { kind: "Deployment", namespace, name: name.slice(0, -hash.length - 1) };
 }

@@ -45,7 +45,10 @@ export async function readClusters(
   deps: { readonly access: ClusterAccess; readonly limits: ReadLimits },
   signal: AbortSignal,
 ): Promise<Readings> {
-  const readings = await readEach(components, { ...deps, read: readFacts }, signal);
+  const now = deps.access.recordedAt;
+  const read: ReadOne<SpokeFacts> = ({ client, provider }, late) =>
+    readSpokeFacts(client, { provider, now }, late);
+  const readings = await readEach(components, { ...deps, read }, signal);
   const pulled = components.filter((one) => isPullOnly(readings.get(targetId(one))));
   if (pulled.length === 0) return readings;
   const { readFeedback } = await import("./feedback.ts");
@@ -67,9 +70,6 @@ export async function readClusters(
 function isPullOnly(reading: Reading<unknown> | undefined): reading is UnreadSpoke {
   return reading?.kind === "unread" && reading.reason === "PullOnly";
 }
-
-const readFacts: ReadOne<SpokeFacts> = ({ client, provider }, signal) =>
-  readSpokeFacts(client, provider, signal);
 
 /** Reads from one cluster. `id`: its `targetId`. `provider`: null for the hub itself. */
 export type ReadOne<Facts> = (

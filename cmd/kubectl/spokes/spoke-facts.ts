@@ -1,23 +1,27 @@
+import { ApiError } from "../../../access/kube/api-error.ts";
 import type { KubeClient } from "../../../access/kube/kube-client.ts";
-import { componentKinds, withoutV } from "../../../api/component.ts";
+import { systemClock } from "../../../access/time/system-clock.ts";
+import { componentKinds } from "../../../api/component.ts";
 import { pulledAnnotations } from "../../../api/delivery.ts";
-import type { KubeObject, OwnerReference } from "../../../api/kubernetes.ts";
+import { byText } from "../../../api/fields.ts";
+import type { KubeObject } from "../../../api/kubernetes.ts";
 import { knownResource } from "../../../api/resources.ts";
 import { inventoryTextOf } from "../../../installation/anchor-object.ts";
-import {
-  anchorAnnotations,
-  anchorLabels,
-  componentUidLabel,
-  managedByValue,
-} from "../../../installation/anchor.ts";
+import { anchorAnnotations, anchorLabels, managedByValue } from "../../../installation/anchor.ts";
 import { decodeInventory } from "../../../installation/inventory.ts";
-import { conditionFieldsOf } from "../../../installation/pod-cause.ts";
-import { type WorkloadState, workloadReadinessOf } from "../../../installation/readiness.ts";
-import { type Scaler, scalerOf } from "../../../installation/scale.ts";
+import { isWorkload } from "../../../installation/readiness.ts";
 import type { LiveReason } from "../output/own-reasons.ts";
-import { itemsAt, numberAt, stringAt } from "../selection/fields.ts";
 import { readKubernetesVersion } from "./kubernetes-version.ts";
 import { ifDenied, type Reading, type UnreadSpoke } from "./spoke-reading.ts";
+import {
+  isWorkloadKind,
+  type WorkloadFact,
+  workloadFactOf,
+  workloadId,
+  type WorkloadKey,
+  type WorkloadKind,
+  workloadKinds,
+} from "./workload-fact.ts";
 
 /** Facts about the Knative installations on one cluster. */
 export interface SpokeFacts {
@@ -25,8 +29,10 @@ export interface SpokeFacts {
   /** Name of the access provider. Null for the hub itself. */
   readonly provider: string | null;
   readonly kubernetesVersion: string | null;
-  /** Deployments labelled as Knative Serving or Eventing, of all namespaces. */
-  readonly deployments: readonly DeploymentFact[];
+  /** Workloads labelled as Knative Serving or Eventing, of all namespaces. */
+  readonly workloads: readonly WorkloadFact[];
+  /** Kinds of workloads that may not be listed. Nothing is known of them. */
+  readonly unlisted: readonly WorkloadKind[];
   /** Anchors of all namespaces. Undefined without the right to list ConfigMaps. */
   readonly anchors: readonly AnchorFact[] | undefined;
 }
@@ -60,23 +66,19 @@ export interface FeedbackFact {
 
 const componentLabels = Object.values(componentKinds).map(({ label }) => label);
 
-/** Reads the facts of a cluster in three parallel requests. Throws the errors of KubeClient. */
+/**
+ * Reads the facts of a cluster in three parallel requests, and one more for each kind of workloads beside Deployments that an installation has. `now`: the
+ * clock's time unless named. Throws the errors of KubeClient.
+ */
 export async function readSpokeFacts(
   client: KubeClient,
-  provider: string | null,
+  { provider, now = systemClock.date() }: FactsOptions,
   signal: AbortSignal,
 ): Promise<SpokeFacts> {
   // Only the Deployments are required: a credential without the right to the rest still gives an answer.
   const [version, deployments, anchors] = await Promise.all([
     readKubernetesVersion(client, signal).catch(ifDenied),
-    client.list(
-      {
-        resource: knownResource("apps/v1", "Deployment"),
-        labelSelector: `app.kubernetes.io/name in (${componentLabels.join(",")})`,
-      },
-      {},
-      signal,
-    ),
+    listWorkloads("Deployment", client, signal),
     client
       .list(
         {
@@ -88,101 +90,61 @@ export async function readSpokeFacts(
       )
       .catch(ifDenied),
   ]);
+  const installed = anchors?.items.map(anchorFactOf);
+  const found = deployments.map((object) => workloadFactOf(object, now));
+  const others = await Promise.all(
+    otherKinds(found, installed).map(async (kind) => {
+      const objects = await listWorkloads(kind, client, signal).catch(ifUnlisted);
+      return { kind, facts: objects?.map((object) => workloadFactOf(object, now)) };
+    }),
+  );
   return {
     server: client.server,
     provider,
     kubernetesVersion: version ?? null,
-    deployments: deployments.items.map(deploymentFactOf),
-    anchors: anchors?.items.map(anchorFactOf),
+    workloads: [...found, ...others.flatMap(({ facts = [] }) => facts)],
+    unlisted: others.filter(({ facts }) => facts === undefined).map(({ kind }) => kind),
+    anchors: installed,
   };
 }
 
-/** Facts about one Deployment. Times are RFC 3339, or null when not known. */
-export interface DeploymentFact {
-  readonly namespace: string;
-  readonly name: string;
-  /** Value of `app.kubernetes.io/name`. */
-  readonly component: string | null;
-  readonly componentUid: string | null;
-  readonly owners: readonly OwnerReference[];
-  readonly desired: number;
-  readonly ready: number;
-  readonly upToDate: number;
-  readonly availableReplicas: number;
-  readonly state: WorkloadState;
-  /** As the controller judges it: its latest change is rolled out and its pods are available. */
-  readonly available: boolean;
-  /** Why it is not available, such as `0 of 1 pods available`. Empty when it is. */
-  readonly progress: string;
-  /** Since when it is in its state. */
-  readonly changedAt: string | null;
-  /** Who scaled it to zero. Null: nobody, or not known. */
-  readonly scaler: Scaler | null;
-  /** Message of the condition Available. Foreign text. */
-  readonly message: string | null;
-  readonly createdAt: string | null;
-  readonly images: readonly string[];
-  /** Version of the label, or else the tag of the first image, without a leading `v`. Null without both. */
-  readonly version: string | null;
+interface FactsOptions {
+  /** Name of the access provider. Null for the hub itself. */
+  readonly provider: string | null;
+  readonly now?: Date | undefined;
 }
 
-/** The facts of a Deployment as an API server returned it. */
-export function deploymentFactOf(object: KubeObject): DeploymentFact {
-  const { namespace = "", name, labels = {}, ownerReferences, creationTimestamp } = object.metadata;
-  const label = labels["app.kubernetes.io/version"];
-  const images = itemsAt(object, "spec", "template", "spec", "containers").flatMap(
-    (container) => stringAt(container, "image") ?? [],
-  );
-  return {
-    namespace,
-    name,
-    component: labels["app.kubernetes.io/name"] ?? null,
-    componentUid: labels[componentUidLabel] ?? null,
-    owners: ownerReferences ?? [],
-    ...replicasOf(object),
-    ...availabilityOf(object),
-    createdAt: creationTimestamp ?? null,
-    images,
-    version: label === undefined ? tagOf(images[0] ?? "") : withoutV(label),
-  };
+async function listWorkloads(
+  kind: WorkloadKind,
+  client: KubeClient,
+  signal: AbortSignal,
+): Promise<readonly KubeObject[]> {
+  const resource = knownResource("apps/v1", kind);
+  const labelSelector = `app.kubernetes.io/name in (${componentLabels.join(",")})`;
+  return (await client.list({ resource, labelSelector }, {}, signal)).items;
 }
 
-function replicasOf(
-  object: KubeObject,
-): Pick<DeploymentFact, "desired" | "ready" | "upToDate" | "availableReplicas"> {
-  return {
-    desired: numberAt(object, "spec", "replicas") ?? 1,
-    ready: numberAt(object, "status", "readyReplicas") ?? 0,
-    upToDate: numberAt(object, "status", "updatedReplicas") ?? 0,
-    availableReplicas: numberAt(object, "status", "availableReplicas") ?? 0,
-  };
+/**
+ * The kinds beside Deployments to be read: those of the inventories. An installation of the upstream operator has none; its releases have StatefulSets for
+ * Eventing.
+ */
+function otherKinds(
+  found: readonly WorkloadFact[],
+  anchors: readonly AnchorFact[] | undefined,
+): readonly WorkloadKind[] {
+  const listed = (anchors ?? []).flatMap(({ workloads }) => workloads);
+  const ids = new Set(listed.map(workloadId));
+  const { label } = componentKinds.KnativeEventing;
+  const isUnlisted = (fact: WorkloadFact) => fact.component === label && !ids.has(workloadId(fact));
+  const kinds = new Set(listed.map(({ kind }) => kind));
+  if (found.some(isUnlisted)) kinds.add("StatefulSet");
+  return workloadKinds.filter((kind) => kind !== "Deployment" && kinds.has(kind));
 }
 
-function availabilityOf(
-  object: KubeObject,
-): Pick<DeploymentFact, "state" | "available" | "progress" | "changedAt" | "scaler" | "message"> {
-  const { state, text } = workloadReadinessOf(object);
-  const scaler = state === "scaledToZero" ? (scalerOf(object) ?? null) : null;
-  const said = conditionFieldsOf(object, "Available");
-  // Old pods may be available while a rollout fails.
-  const isOfOld = state !== "available" && said?.["status"] === "True";
-  const changed = isOfOld ? conditionFieldsOf(object, "Progressing") : said;
-  return {
-    state,
-    available: state === "available",
-    progress: text,
-    changedAt: scaler?.time ?? stringAt(changed, "lastTransitionTime"),
-    scaler,
-    message: stringAt(changed, "message"),
-  };
-}
-
-/** The tag of an image reference, without a leading `v`. Null without a tag, for example with a digest only. */
-export function tagOf(image: string): string | null {
-  const [name = ""] = image.split("@");
-  const last = name.slice(name.lastIndexOf("/") + 1);
-  const at = last.indexOf(":");
-  return at < 0 ? null : withoutV(last.slice(at + 1));
+/** For `catch`: returns undefined when a right is missing, or a bundle does not have the kind. Throws every other error again. */
+function ifUnlisted(error: unknown): undefined {
+  if (error instanceof ApiError && error.status === 404) return;
+  ifDenied(error);
 }
 
 /** Facts about the anchor of an installation. */
@@ -193,8 +155,8 @@ export interface AnchorFact {
   readonly componentUid: string | null;
   /** Value of our label on its objects: the uid of the component that the controller works for, which is on the spoke when that pulls. */
   readonly labelUid: string | null;
-  /** `namespace/name` of the Deployments in its inventory. Empty without an inventory. */
-  readonly deployments: readonly string[];
+  /** The workloads in its inventory. Empty without an inventory. */
+  readonly workloads: readonly WorkloadKey[];
 }
 
 /** The facts of an anchor as an API server returned it. */
@@ -207,9 +169,11 @@ export function anchorFactOf(object: KubeObject): AnchorFact {
     name,
     componentUid: annotations[pulledAnnotations.hubComponentUid] ?? labelUid,
     labelUid,
-    deployments: entries
-      .filter(({ kind }) => kind === "Deployment")
-      .map((entry) => `${entry.namespace ?? ""}/${entry.name}`)
-      .toSorted(),
+    workloads: entries
+      .filter(isWorkload)
+      .flatMap(({ kind, namespace: place = "", name: own }) =>
+        isWorkloadKind(kind) ? [{ kind, namespace: place, name: own }] : [],
+      )
+      .toSorted(byText(workloadId)),
   };
 }

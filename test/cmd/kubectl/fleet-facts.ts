@@ -7,10 +7,10 @@ import {
 import type { Condition, KubeObject, ManagedFieldsEntry } from "../../../api/kubernetes.ts";
 import {
   anchorFactOf,
-  deploymentFactOf,
   type SpokeFacts,
   type SpokeReading,
 } from "../../../cmd/kubectl/spokes/spoke-facts.ts";
+import { workloadFactOf } from "../../../cmd/kubectl/spokes/workload-fact.ts";
 import { anchorManifest } from "../../../installation/anchor-object.ts";
 import { anchorNameOf } from "../../../installation/anchor.ts";
 import { encodeInventory } from "../../../installation/inventory.ts";
@@ -154,14 +154,19 @@ export function anchorOf(owner: Component, namespace = owner.metadata.namespace)
   };
 }
 
-/** The anchor of a component as this project makes it, with an inventory of Deployments. */
-export function ownAnchorOf(owner: Component, deployments: readonly string[]): KubeObject {
+/** The anchor of a component as this project makes it, with an inventory of Deployments and of other workloads. */
+export function ownAnchorOf(
+  owner: Component,
+  deployments: readonly string[],
+  others: readonly { readonly kind: string; readonly name: string }[] = [],
+): KubeObject {
   const { namespace } = owner.metadata;
-  const key = { apiVersion: "apps/v1", kind: "Deployment", namespace };
+  const all = [...deployments.map((name) => ({ kind: "Deployment", name })), ...others];
+  const rest = { apiVersion: "apps/v1", namespace, hash: "x", fingerprint: "y" };
   const inventory = encodeInventory({
     version: "1.23.0",
     complete: true,
-    entries: deployments.map((name) => ({ ...key, name, hash: "x", fingerprint: "y" })),
+    entries: all.map((one) => ({ ...rest, ...one })),
   });
   const target = { namespace, hubId: "hub", profile: { namespace: "fleet", name: "spoke-1" } };
   const manifest = anchorManifest({ component: owner, target }, inventory);
@@ -180,7 +185,8 @@ export function reading(
       server: "https://spoke-1.example.com:6443",
       provider: "secretreader",
       kubernetesVersion: "v1.36.3",
-      deployments: deployments.map(deploymentFactOf),
+      workloads: deployments.map((one) => workloadFactOf(one, now)),
+      unlisted: [],
       anchors: anchors?.map(anchorFactOf),
     },
   };

@@ -7,7 +7,7 @@ export const deployments = command({
   name: "deployments",
   args: installationNames,
   summary: "List the Knative deployments of the spokes",
-  text: `The Deployments of the selected installations, read from their clusters. A cluster that cannot be read is named below\nthe table and delays no other.\n${namesText}`,
+  text: `The Deployments of the selected installations, read from their clusters, and their StatefulSets and DaemonSets, as\nstatefulset/NAME. A cluster that cannot be read is named below the table and delays no other.\n${namesText}`,
   examples: [
     ["kubectl knfleet deployments -A", "of the whole fleet"],
     ["kubectl knfleet deployments ks -A -o wide", "of all KnativeServing, with images"],

@@ -8,12 +8,13 @@ import { objectName } from "../../output/names.ts";
 import { emptyNotes } from "../../output/notes.ts";
 import type { ReportError } from "../../output/report.ts";
 import type { Cell } from "../../output/table.ts";
-import { deploymentsOf, missingDeployments } from "../../spokes/live-view.ts";
+import { workloadsOf, missingWorkloads } from "../../spokes/live-view.ts";
 import type { SpokeFacts } from "../../spokes/spoke-facts.ts";
+import { shortWorkloadName } from "../../spokes/workload-fact.ts";
 
 type Item = ReturnType<typeof itemsOf>[number];
 
-/** The Knative Deployments of the selected installations, by cluster, namespace and name. Throws only when the hub cannot be read. */
+/** The Knative workloads of the selected installations, by cluster, namespace and name. Throws only when the hub cannot be read. */
 export async function listDeployments(fleet: Fleet): Promise<Report<Item>> {
   const { components, missing } = await fleet.installations();
   const read = await fleet.readInstalled(components);
@@ -31,8 +32,10 @@ export function deploymentReport(
   const items = components
     .flatMap((component) => itemsOf(component, read.of(component)))
     .toSorted(
-      byText(({ cluster, namespace, name, installation }) =>
-        [cluster?.namespace, cluster?.name, namespace, name, installation.name].join("\u0000"),
+      byText(({ cluster, kind, namespace, name, installation }) =>
+        [cluster?.namespace, cluster?.name, namespace, name, installation.name, kind].join(
+          "\u0000",
+        ),
       ),
     );
   const present = items.filter((item) => !item.missing);
@@ -48,8 +51,12 @@ export function deploymentReport(
     },
     errors: [...missing, ...read.unread],
     columns,
-    name: ({ cluster, namespace, name }) =>
-      objectName(cluster && nameId(cluster), { namespace, type: "deployment.apps", name }),
+    name: ({ cluster, kind, namespace, name }) =>
+      objectName(cluster && nameId(cluster), {
+        namespace,
+        type: `${kind.toLowerCase()}.apps`,
+        name,
+      }),
     notes: () => (items.length === 0 && unread < clusters ? ["No Knative deployments found."] : []),
   };
 }
@@ -57,7 +64,7 @@ export function deploymentReport(
 const columns: Columns<Item> = {
   CLUSTER: onCluster(({ cluster }) => cluster),
   NAMESPACE: ({ namespace }) => namespace,
-  NAME: ({ name }) => name,
+  NAME: shortWorkloadName,
   READY: readyCell,
   "UP-TO-DATE": ({ replicas }) => replicas.upToDate,
   AVAILABLE: ({ replicas }) => replicas.available,
@@ -76,7 +83,7 @@ function readyCell({ state, replicas }: Item): Cell {
   return toned(state === "available" ? "good" : "bad", text);
 }
 
-/** The Deployments of an installation: those of its cluster, and those of its inventory that are not there. */
+/** The workloads of an installation: those of its cluster, and those of its inventory that are not there. */
 function itemsOf(component: Component, facts: SpokeFacts | undefined) {
   if (facts === undefined) return [];
   const { kind, metadata, spec } = component;
@@ -84,9 +91,10 @@ function itemsOf(component: Component, facts: SpokeFacts | undefined) {
     cluster: spec?.clusterProfileRef ?? null,
     installation: { kind, namespace: metadata.namespace, name: metadata.name },
   };
-  const present = deploymentsOf(component, facts).map((fact) => ({
+  const present = workloadsOf(component, facts).map((fact) => ({
     ...place,
     missing: false,
+    kind: fact.kind,
     namespace: fact.namespace,
     name: fact.name,
     available: fact.available,
@@ -101,12 +109,20 @@ function itemsOf(component: Component, facts: SpokeFacts | undefined) {
     createdAt: fact.createdAt,
     images: fact.images,
   }));
-  const gone = missingDeployments(component, facts).map((id) => {
-    const [namespace = "", name = ""] = id.split("/");
+  const gone = missingWorkloads(component, facts).map(({ kind: type, namespace, name }) => {
     const state = null;
     const replicas = { desired: 0, ready: 0, upToDate: 0, available: 0 };
     const none = { missing: true, replicas, createdAt: null, images: [] };
-    return { ...place, namespace, name, available: false, state, progress: "", ...none };
+    return {
+      ...place,
+      kind: type,
+      namespace,
+      name,
+      available: false,
+      state,
+      progress: "",
+      ...none,
+    };
   });
   return [...present, ...gone];
 }

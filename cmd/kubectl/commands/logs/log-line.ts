@@ -7,9 +7,9 @@ import type { KubeObject } from "../../../../api/kubernetes.ts";
 import { knownResource } from "../../../../api/resources.ts";
 import { findControllers } from "../../hub/find-controller.ts";
 import { itemsAt, stringAt } from "../../selection/fields.ts";
-import { deploymentNameOf } from "../../spokes/live-view.ts";
-import { deploymentsOf } from "../../spokes/live-view.ts";
+import { isOf, workloadsOf } from "../../spokes/live-view.ts";
 import { readSpokeFacts } from "../../spokes/spoke-facts.ts";
+import type { WorkloadKey } from "../../spokes/workload-fact.ts";
 
 /** One line of a container's log. */
 export interface LogItem {
@@ -101,39 +101,39 @@ export async function findControllerSources(
   if (deployments === undefined) return undefined;
   const tests = components.map(isAbout);
   const isWanted = (line: string): boolean => tests.some((test) => test(line));
-  const sources = await findSources(deployments, hub, signal);
+  const workloads = deployments.map(({ namespace, name }): WorkloadKey => ({
+    kind: "Deployment",
+    namespace,
+    name,
+  }));
+  const sources = await findSources(workloads, hub, signal);
   return sources.map((source) => ({ ...source, isWanted }));
 }
 
-/** Finds the containers of the installations' Deployments on the cluster with this id. Throws what KubeClient throws. */
+/** Finds the containers of the installations' workloads on the cluster with this id. Throws what KubeClient throws. */
 export async function findSpokeSources(
   components: readonly Component[],
   { id, client }: { readonly id: string; readonly client: KubeClient },
   signal: AbortSignal,
 ): Promise<readonly LogSource[]> {
   const own = components.filter((component) => targetId(component) === id);
-  const facts = await readSpokeFacts(client, null, signal);
-  const deployments = own.flatMap((component) => deploymentsOf(component, facts));
-  return await findSources(deployments, client, signal);
+  const facts = await readSpokeFacts(client, { provider: null }, signal);
+  const workloads = own.flatMap((component) => workloadsOf(component, facts));
+  return await findSources(workloads, client, signal);
 }
 
 async function findSources(
-  deployments: readonly { readonly namespace: string; readonly name: string }[],
+  workloads: readonly WorkloadKey[],
   client: KubeClient,
   signal: AbortSignal,
 ): Promise<readonly LogSource[]> {
-  const namespaces = [...new Set(deployments.map(({ namespace }) => namespace))];
+  const namespaces = [...new Set(workloads.map(({ namespace }) => namespace))];
   const lists = await Promise.all(
     namespaces.map((namespace) => client.list({ resource: podResource, namespace }, {}, signal)),
   );
   return lists
     .flatMap(({ items }) => items)
-    .filter((pod) =>
-      deployments.some(
-        ({ namespace, name }) =>
-          pod.metadata.namespace === namespace && deploymentNameOf(pod) === name,
-      ),
-    )
+    .filter((pod) => workloads.some((workload) => isOf(pod, workload)))
     .toSorted(byText(podName))
     .flatMap(containersOf);
 }

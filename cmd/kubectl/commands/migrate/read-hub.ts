@@ -12,7 +12,7 @@ import {
 } from "../../hub/find-controller.ts";
 import { listLeases } from "../../hub/replicas.ts";
 import { numberAt } from "../../selection/fields.ts";
-import { deploymentFactOf } from "../../spokes/spoke-facts.ts";
+import { workloadFactOf } from "../../spokes/workload-fact.ts";
 import { releaseOf } from "./helm-release.ts";
 import { readLeaseHolders } from "./lease-holders.ts";
 import type { ControllerFact, Direction, HelmRelease, MigrationFacts } from "./migration-facts.ts";
@@ -115,7 +115,7 @@ function controllerFactOf(
     wanted,
     available,
     running: numberAt(object, "status", "replicas") ?? 0,
-    version: deploymentFactOf(object).version,
+    version: workloadFactOf(object).version,
     release,
   };
 }

@@ -25,12 +25,13 @@ import { nameKey } from "../../output/names.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
 import {
   anchorOf,
-  deploymentsOf,
+  workloadsOf,
   type LiveView,
   liveViewOf,
-  missingDeployments,
+  missingWorkloads,
 } from "../../spokes/live-view.ts";
 import type { SpokeReading } from "../../spokes/spoke-facts.ts";
+import { workloadId, type WorkloadKind } from "../../spokes/workload-fact.ts";
 
 /** Severity of an installation; `--fail-on` compares with it. `progress`: it changes, within its deadline. */
 type Severity = "ok" | "progress" | "warning" | "error";
@@ -146,6 +147,7 @@ export interface StatusDetail {
   /** Null when the cluster was not read. */
   readonly deployments:
     | readonly {
+        readonly kind: WorkloadKind;
         readonly namespace: string;
         readonly name: string;
         readonly available: boolean;
@@ -156,7 +158,7 @@ export interface StatusDetail {
         readonly desired: number;
       }[]
     | null;
-  /** `namespace/name` of Deployments that should be there and are not. */
+  /** `namespace/name` of Deployments that should be there and are not, `namespace/statefulset/name` of StatefulSets. */
   readonly missing: readonly string[];
   /** The anchor of the installation; null when there is none, or it was not read. */
   readonly anchor: { readonly namespace: string; readonly name: string } | null;
@@ -186,8 +188,9 @@ export function statusDetailOf(
     deployments:
       facts === undefined
         ? null
-        : deploymentsOf(component, facts).map(
-            ({ namespace, name, available, state, progress, ready, desired }) => ({
+        : workloadsOf(component, facts).map(
+            ({ kind, namespace, name, available, state, progress, ready, desired }) => ({
+              kind,
               namespace,
               name,
               available,
@@ -197,7 +200,7 @@ export function statusDetailOf(
               desired,
             }),
           ),
-    missing: facts === undefined ? [] : missingDeployments(component, facts),
+    missing: facts === undefined ? [] : missingWorkloads(component, facts).map(workloadId),
     anchor: anchor === undefined ? null : { namespace: anchor.namespace, name: anchor.name },
     events,
   };

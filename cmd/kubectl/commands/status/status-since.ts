@@ -2,7 +2,7 @@ import type { Component } from "../../../../api/component.ts";
 import type { RecordedFleet } from "../../bundle/bundle.ts";
 import { UsageError } from "../../errors.ts";
 import { spanMsOf } from "../../output/duration.ts";
-import { deploymentsOf } from "../../spokes/live-view.ts";
+import { workloadsOf } from "../../spokes/live-view.ts";
 import type { StatusItem } from "./status-item.ts";
 import type { Known } from "./status.ts";
 
@@ -36,7 +36,7 @@ export function changedSince(
   { item, reading }: Known,
 ): boolean {
   const { metadata, status } = component;
-  const own = reading?.kind === "read" ? deploymentsOf(component, reading.facts) : [];
+  const own = reading?.kind === "read" ? workloadsOf(component, reading.facts) : [];
   const times = [
     metadata.creationTimestamp,
     metadata.deletionTimestamp,

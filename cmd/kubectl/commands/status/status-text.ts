@@ -15,6 +15,7 @@ import {
 import { wrapText } from "../../output/text-width.ts";
 import { countText, toldStates } from "../../spokes/live-text.ts";
 import type { LiveView } from "../../spokes/live-view.ts";
+import { shortWorkloadName } from "../../spokes/workload-fact.ts";
 import type { StatusDetail, StatusItem } from "./status-item.ts";
 import type { Before } from "./status-since.ts";
 import type { FleetStatus } from "./status.ts";
@@ -200,18 +201,18 @@ function conditionsTable({ conditions }: StatusDetail, ages: TimeText): Table {
 
 function deploymentsTable({ deployments, missing }: StatusDetail): Table {
   const present = (deployments ?? []).map((one) => {
-    const { namespace, name, ready, desired, state, progress } = one;
+    const { namespace, ready, desired, state, progress } = one;
     return [
       namespace,
-      name,
+      shortWorkloadName(one),
       { text: `${ready}/${desired}`, tone: workloadTones[state] },
       progress === "" ? "available" : progress,
     ];
   });
   const gone = missing.map((id) => {
-    const [namespace = "", name = ""] = id.split("/");
+    const [namespace = "", ...name] = id.split("/");
     const tone: Tone = "bad";
-    return [namespace, name, { text: "missing", tone }, "<none>"];
+    return [namespace, name.join("/"), { text: "missing", tone }, "<none>"];
   });
   const rows = [...present, ...gone];
   const isTold = present.some(([, , , state]) => state !== "available");

@@ -11,10 +11,10 @@ import type { NamespaceOf } from "../../compare/rendering-options.ts";
 import { knfOf } from "../../output/knf-of.ts";
 import { codedReason } from "../../output/names.ts";
 import { itemsAt, stringAt } from "../../selection/fields.ts";
-import { deploymentNameOf } from "../../spokes/live-view.ts";
-import { anchorOf, deploymentsOf, isRemote, missingDeployments } from "../../spokes/live-view.ts";
-import { type DeploymentFact, readSpokeFacts, type SpokeFacts } from "../../spokes/spoke-facts.ts";
+import { anchorOf, isOf, isRemote, missingWorkloads, workloadsOf } from "../../spokes/live-view.ts";
+import { readSpokeFacts, type SpokeFacts } from "../../spokes/spoke-facts.ts";
 import { ifDenied, type Reading, type UnreadSpoke } from "../../spokes/spoke-reading.ts";
+import type { WorkloadFact } from "../../spokes/workload-fact.ts";
 import type { TreeNode } from "./tree-node.ts";
 
 /** The cluster of a component, with what is installed there. A cluster that could not be read has the reason, and no children. */
@@ -40,13 +40,12 @@ export function unreadText(
   return `${codedReason({ reason, code: knfOf(reason, { isHub, message }) })}: ${message}`;
 }
 
-/** The namespaces of an installation, with the anchor, the Deployments and the pods in them. */
+/** The namespaces of an installation, with the anchor, the workloads and the pods in them. */
 export function installedNodes(component: Component, objects: SpokeObjects): readonly TreeNode[] {
   const [home, ...others] = objects.places.get(component.metadata.uid) ?? [];
   if (home === undefined) return [];
   const cluster = isRemote(component) ? targetId(component) : null;
-  const nodesIn = (namespace: string) =>
-    deploymentNodes(component, { objects, namespace, cluster });
+  const nodesIn = (namespace: string) => workloadNodes(component, { objects, namespace, cluster });
   const below = isRemote(component)
     ? [anchorNode(component, { objects, namespace: home, below: nodesIn(home) })]
     : nodesIn(home);
@@ -100,7 +99,7 @@ function anchorNode(
     : { ...node, state: "OK", message: "anchor" };
 }
 
-function deploymentNodes(
+function workloadNodes(
   component: Component,
   {
     objects,
@@ -113,41 +112,38 @@ function deploymentNodes(
   },
 ): readonly TreeNode[] {
   const { facts } = objects;
-  const here = deploymentsOf(component, facts).filter((one) => one.namespace === namespace);
+  const here = workloadsOf(component, facts).filter((one) => one.namespace === namespace);
   const pods = objects.pods.get(namespace) ?? [];
   const nodes = here.map((fact) => ({
-    ...deploymentNode(fact),
+    ...workloadNode(fact),
     cluster,
-    children: pods
-      .filter((pod) => deploymentNameOf(pod) === fact.name)
-      .map((pod) => podNode(pod, cluster)),
+    children: pods.filter((pod) => isOf(pod, fact)).map((pod) => podNode(pod, cluster)),
   }));
-  const missing = missingDeployments(component, facts)
-    .map((id) => id.split("/"))
-    .filter(([place]) => place === namespace)
-    .map(([, name = ""]): TreeNode => {
+  const missing = missingWorkloads(component, facts)
+    .filter((key) => key.namespace === namespace)
+    .map((key): TreeNode => {
       const message = "of the installation's inventory, but does not exist";
-      return { kind: "Deployment", namespace, name, cluster, state: "FAIL", message, children: [] };
+      return { ...key, cluster, state: "FAIL", message, children: [] };
     });
   return [...missing, ...nodes].toSorted(byText(({ name }) => name));
 }
 
-const deploymentStates = {
+const workloadStates = {
   available: "OK",
   scaledToZero: "WARN",
   rollingOut: "WARN",
   notAvailable: "FAIL",
 } as const satisfies Record<WorkloadState, TreeNode["state"]>;
 
-function deploymentNode(fact: DeploymentFact): Omit<TreeNode, "cluster" | "children"> {
-  const { namespace, name, state, progress, availableReplicas, desired, message } = fact;
+function workloadNode(fact: WorkloadFact): Omit<TreeNode, "cluster" | "children"> {
+  const { kind, namespace, name, state, progress, availableReplicas, desired, message } = fact;
   const count = `${availableReplicas}/${desired} available`;
   const why = state === "notAvailable" ? (message ?? progress) : progress;
   return {
-    kind: "Deployment",
+    kind,
     namespace,
     name,
-    state: deploymentStates[state],
+    state: workloadStates[state],
     message: why === "" ? count : `${count}: ${why}`,
   };
 }
@@ -192,7 +188,7 @@ export async function readSpokeObjects(
   { client, provider, namespaceOf }: SpokeAccess,
   signal: AbortSignal,
 ): Promise<SpokeObjects> {
-  const facts = await readSpokeFacts(client, provider, signal);
+  const facts = await readSpokeFacts(client, { provider }, signal);
   const places = new Map<string, readonly string[]>();
   for (const one of components) {
     places.set(one.metadata.uid, await findPlaces(one, facts, namespaceOf));
@@ -221,7 +217,7 @@ async function findPlaces(
   namespaceOf: NamespaceOf,
 ): Promise<readonly string[]> {
   const anchor = anchorOf(component, facts);
-  const deployments = deploymentsOf(component, facts).map(({ namespace }) => namespace);
-  const home = anchor?.namespace ?? deployments[0] ?? (await namespaceOf(component));
-  return [...new Set([home, ...deployments])];
+  const used = workloadsOf(component, facts).map(({ namespace }) => namespace);
+  const home = anchor?.namespace ?? used[0] ?? (await namespaceOf(component));
+  return [...new Set([home, ...used])];
 }

@@ -6,8 +6,8 @@ import type { KubeObject } from "../../../../api/kubernetes.ts";
 import { knownResource } from "../../../../api/resources.ts";
 import { newestFirst } from "../../../../render/release/version.ts";
 import { itemsAt, stringAt } from "../../selection/fields.ts";
-import { tagOf } from "../../spokes/spoke-facts.ts";
 import { ifDenied } from "../../spokes/spoke-reading.ts";
+import { tagOf } from "../../spokes/workload-fact.ts";
 
 /** The controller that works bring to spokes that pull, as the hub wants it, and how many spokes get this one. */
 export interface AgentVersion {

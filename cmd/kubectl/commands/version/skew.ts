@@ -17,7 +17,7 @@ import type { ReleaseLock } from "../../../release-lock.ts";
 import type { ControllerDeployment } from "../../hub/find-controller.ts";
 import { countOf } from "../../output/notes.ts";
 import { itemsAt, stringAt } from "../../selection/fields.ts";
-import { tagOf } from "../../spokes/spoke-facts.ts";
+import { tagOf } from "../../spokes/workload-fact.ts";
 import type { AgentVersion } from "./agents.ts";
 
 /** Two versions that disagree. */

@@ -15,9 +15,10 @@ import { nameKey, nameOf } from "../../output/names.ts";
 import { ownReasons } from "../../output/own-reasons.ts";
 import type { ReportError } from "../../output/report.ts";
 import { readKubernetesVersion } from "../../spokes/kubernetes-version.ts";
-import { deploymentsOf, isRemote } from "../../spokes/live-view.ts";
+import { workloadsOf, isRemote } from "../../spokes/live-view.ts";
 import type { SpokeFacts } from "../../spokes/spoke-facts.ts";
 import { deniedMessage } from "../../spokes/spoke-reading.ts";
+import type { WorkloadFact } from "../../spokes/workload-fact.ts";
 import { readAgents } from "./agents.ts";
 import { readOwnReleases } from "./own-releases.ts";
 import {
@@ -227,6 +228,10 @@ export function versionItemOf(
     nextVersion: nextVersion(kind, row.version, known[kind]),
     skew: skewOf(component, { known: known[kind], live, kubernetes }),
   };
+}
+
+function deploymentsOf(component: Component, facts: SpokeFacts): readonly WorkloadFact[] {
+  return workloadsOf(component, facts).filter(({ kind }) => kind === "Deployment");
 }
 
 function liveVersionsOf(

@@ -1,3 +1,4 @@
+import { workloadName } from "../../../../installation/readiness.ts";
 import type { EventItem } from "../../commands/events/events.ts";
 import type { StatusItem } from "../../commands/status/status-item.ts";
 import type { FleetStatus } from "../../commands/status/status.ts";
@@ -186,8 +187,8 @@ function Conditions({ detail, now }: { readonly detail: Detail; readonly now: Da
 function Deployments({ detail }: { readonly detail: Detail }): Markup {
   if (detail.deployments === null) return html`<p class="dim">The cluster was not read.</p>`;
   const rows = [
-    ...detail.deployments.map(({ namespace, name, state, progress, ready, desired }) => [
-      name,
+    ...detail.deployments.map(({ kind, namespace, name, state, progress, ready, desired }) => [
+      workloadName({ kind, name }),
       namespace,
       `${ready}/${desired}`,
       html`<${Badge} ...${deploymentBadge(state)} />`,

@@ -52,7 +52,7 @@ function troubledPage(): string {
       conditions: ["Ready", "InstallSucceeded", "DeploymentsAvailable"].map(condition),
       deployments: ["activator", "net-kourier-controller", "autoscaler-hpa"].map((name) => {
         const state = { available: false, state: "notAvailable", ready: 0, desired: 1 } as const;
-        return { namespace: "knative-serving", name, ...state, progress: message };
+        return { kind: "Deployment", namespace: "ns", name, ...state, progress: message };
       }),
       missing: [],
       anchor: null,

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 
 import { pulledAnnotations } from "../../../../api/delivery.ts";
-import { deploymentsOf, liveViewOf } from "../../../../cmd/kubectl/spokes/live-view.ts";
+import { workloadsOf, liveViewOf } from "../../../../cmd/kubectl/spokes/live-view.ts";
 import type { SpokeReading } from "../../../../cmd/kubectl/spokes/spoke-facts.ts";
 import { anchorOf, component, deployment, ownAnchorOf, reading } from "../fleet-facts.ts";
 
@@ -192,6 +192,6 @@ describe("a Deployment belongs to an installation", () => {
     },
   ])("$name: $own", ({ facts, own }) => {
     const { facts: spoke } = reading([anchor], [deployment(facts)]);
-    expect(deploymentsOf(serving, spoke)).toHaveLength(own ? 1 : 0);
+    expect(workloadsOf(serving, spoke)).toHaveLength(own ? 1 : 0);
   });
 });

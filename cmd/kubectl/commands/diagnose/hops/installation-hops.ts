@@ -4,19 +4,18 @@ import { knownResource } from "../../../../../api/resources.ts";
 import { inventoryTextOf } from "../../../../../installation/anchor-object.ts";
 import { anchorAnnotations } from "../../../../../installation/anchor.ts";
 import { decodeInventory, type Inventory } from "../../../../../installation/inventory.ts";
+import { workloadName } from "../../../../../installation/readiness.ts";
 import { assertKubernetesVersion } from "../../../../../render/release/version.ts";
 import { kubectlOn, words } from "../../../output/steps.ts";
 import {
   anchorOf,
   conflictingAnchor,
-  deploymentsOf,
-  missingDeployments,
+  missingWorkloads,
+  withProgress,
+  workloadsOf,
 } from "../../../spokes/live-view.ts";
-import {
-  type DeploymentFact,
-  readSpokeFacts,
-  type SpokeFacts,
-} from "../../../spokes/spoke-facts.ts";
+import { readSpokeFacts, type SpokeFacts } from "../../../spokes/spoke-facts.ts";
+import { type WorkloadFact, workloadId, type WorkloadKey } from "../../../spokes/workload-fact.ts";
 import type { SpokeSession } from "../spoke-session.ts";
 import { type Drift, readDrift } from "./drift.ts";
 import {
@@ -52,7 +51,7 @@ export async function findAnchor(
   { client }: Pick<SpokeSession, "client">,
   signal: AbortSignal,
 ): Promise<HopResult<Installed>> {
-  const facts = await readSpokeFacts(client, null, signal);
+  const facts = await readSpokeFacts(client, { provider: null }, signal);
   if (component.spec?.clusterProfileRef === undefined) {
     return passed({ facts, anchor: undefined }, "the component itself owns what is on the hub");
   }
@@ -87,7 +86,7 @@ function missingAnchor(component: Component, facts: SpokeFacts): HopResult<Insta
     });
   }
   const wasInstalled = (component.status?.version ?? "") !== "";
-  const left = deploymentsOf(component, facts).length;
+  const left = workloadsOf(component, facts).length;
   const type = component.kind.toLowerCase();
   const see = words("kubectl", "get", type, name, "-n", namespace, "-o", "yaml");
   if (wasInstalled) {
@@ -165,35 +164,35 @@ function completenessFindings({ complete, version }: Inventory): readonly Findin
   return [finding("warning", "KNF6008", { message })];
 }
 
-/** Checks whether the Deployments of the installation exist and are available. The value: those that are not available. */
+/** Checks whether the workloads of the installation exist and are available. The value: those that are not available. */
 export function checkDeployments(
   component: Component,
   { facts }: Installed,
-): HopResult<readonly { readonly namespace: string; readonly name: string }[]> {
-  const own = deploymentsOf(component, facts);
-  const missing = missingDeployments(component, facts);
+): HopResult<readonly WorkloadKey[]> {
+  const own = workloadsOf(component, facts);
+  const missing = missingWorkloads(component, facts);
   if (own.length === 0 && missing.length === 0) {
     const none = "The cluster has no Deployment of the installation";
     return passedWith([], none, { findings: [finding("error", "KNF6009", { message: none })] });
   }
   const kubectl = kubectlOn(component.spec?.clusterProfileRef);
-  const those = (state: DeploymentFact["state"]) => own.filter((one) => one.state === state);
+  const those = (state: WorkloadFact["state"]) => own.filter((one) => one.state === state);
   const [broken, rolling, scaled] = [
     those("notAvailable"),
     those("rollingOut"),
     those("scaledToZero"),
   ];
   const parts = [
-    ["missing", missing],
+    ["missing", missing.map(workloadId)],
     ["not available", broken.map(withProgress)],
     ["in progress", rolling.map(withProgress)],
-    ["scaled to zero", scaled.map(({ name }) => name)],
+    ["scaled to zero", scaled.map(workloadName)],
   ] as const;
   const message = parts
     .filter(([, names]) => names.length > 0)
     .map(([what, names]) => `${what} ${nameFirst(names, mostNamed)}`)
     .join("; ");
-  if (message === "") return passed([], `${own.length} available`);
+  if (message === "") return passed([], `${own.length} available${unlistedText(facts)}`);
   const findings = [
     ...unavailableFindings({ broken, missing, message, kubectl }),
     ...scaledFindings(scaled, kubectl),
@@ -203,13 +202,13 @@ export function checkDeployments(
 
 const mostNamed = 5;
 
-function withProgress({ name, progress }: DeploymentFact): string {
-  return `${name} (${progress})`;
+function unlistedText({ unlisted }: SpokeFacts): string {
+  return unlisted.map((kind) => `, ${kind}s may not be listed`).join("");
 }
 
 interface Unavailable {
-  readonly broken: readonly DeploymentFact[];
-  readonly missing: readonly string[];
+  readonly broken: readonly WorkloadFact[];
+  readonly missing: readonly WorkloadKey[];
   readonly message: string;
   readonly kubectl: string;
 }
@@ -221,36 +220,37 @@ function unavailableFindings({
   kubectl,
 }: Unavailable): readonly Finding[] {
   if (broken.length + missing.length === 0) return [];
-  const next = [...broken, ...missing.map(namespacedName)]
+  const next = [...broken, ...missing]
     .slice(0, 3)
     .map(
-      ({ namespace, name }) =>
-        `${kubectl} ${words("describe", "deployment", name, "-n", namespace)}`,
+      ({ kind, namespace, name }) =>
+        `${kubectl} ${words("describe", kind.toLowerCase(), name, "-n", namespace)}`,
     );
   const evidence = broken
-    .flatMap(({ name, message: said }) => (said === null ? [] : [`${name}: ${said}`]))
+    .flatMap((one) => (one.message === null ? [] : [`${workloadName(one)}: ${one.message}`]))
     .slice(0, mostEvidence);
   return [finding("error", "KNF6009", { message, evidence, next })];
 }
 
 /** What somebody scaled to zero, and the command that scales it up. */
-function scaledFindings(scaled: readonly DeploymentFact[], kubectl: string): readonly Finding[] {
+function scaledFindings(scaled: readonly WorkloadFact[], kubectl: string): readonly Finding[] {
   const [first] = scaled;
   if (first === undefined) return [];
-  const names = scaled.map(({ name }) => name);
+  const names = scaled.map(workloadName);
   const message = `Scaled to zero: ${nameFirst(names, mostNamed)}`;
-  const evidence = scaled.slice(0, mostEvidence).flatMap(({ name, scaler }) => {
+  const evidence = scaled.slice(0, mostEvidence).flatMap((one) => {
+    const { scaler } = one;
     if (scaler === null) return [];
-    return [`${name}: by ${scaler.manager}${scaler.time === null ? "" : ` at ${scaler.time}`}`];
+    return [
+      `${workloadName(one)}: by ${scaler.manager}${scaler.time === null ? "" : ` at ${scaler.time}`}`,
+    ];
   });
-  const next = [...Map.groupBy(scaled, ({ namespace }) => namespace)].map(
-    ([namespace, all]) =>
-      `${kubectl} ${words("scale", "deployment", ...all.map(({ name }) => name), "-n", namespace, "--replicas=1")}`,
-  );
+  const next = [...Map.groupBy(scaled, ({ namespace }) => namespace)].map(([namespace, all]) => {
+    const isSame = all.every(({ kind }) => kind === "Deployment");
+    const scale = isSame
+      ? ["deployment", ...all.map(({ name }) => name)]
+      : all.map(({ kind, name }) => `${kind.toLowerCase()}/${name}`);
+    return `${kubectl} ${words("scale", ...scale, "-n", namespace, "--replicas=1")}`;
+  });
   return [finding("warning", "KNF6015", { message, evidence, next })];
-}
-
-function namespacedName(id: string): { readonly namespace: string; readonly name: string } {
-  const [namespace = "", name = ""] = id.split("/");
-  return { namespace, name };
 }

@@ -17,12 +17,8 @@ import { words } from "../../../output/steps.ts";
 import { numberAt } from "../../../selection/fields.ts";
 import { mapLimited } from "../../../spokes/read-clusters.ts";
 import { ifDenied } from "../../../spokes/spoke-reading.ts";
+import type { WorkloadKey } from "../../../spokes/workload-fact.ts";
 import { finding, type Finding, type HopResult, passed, passedWith } from "./hop.ts";
-
-interface Waiting {
-  readonly namespace: string;
-  readonly name: string;
-}
 
 interface Cluster {
   readonly client: KubeClient;
@@ -30,17 +26,17 @@ interface Cluster {
   readonly kubectl: string;
 }
 
-const mostDeployments = 10;
+const mostWorkloads = 10;
 
-/** Finds out why the newest pods of Deployments that are not available, or that are being rolled out, do not start. */
+/** Finds out why the newest pods of workloads that are not available, or that are being rolled out, do not start. */
 export async function checkPods(
-  waiting: readonly Waiting[],
+  waiting: readonly WorkloadKey[],
   cluster: Cluster,
   signal: AbortSignal,
 ): Promise<HopResult<true>> {
   if (waiting.length === 0)
     return passed(true, "those of available Deployments were not looked at");
-  const found = await mapLimited(waiting.slice(0, mostDeployments), 4, (one) =>
+  const found = await mapLimited(waiting.slice(0, mostWorkloads), 4, (one) =>
     findPodCause(one, cluster, signal).catch(ifDenied),
   );
   const causes = found.filter((one) => one !== undefined);
@@ -65,41 +61,44 @@ const unobserved =
 const managerStep =
   "On that cluster, as its administrator: kubectl get pods -n kube-system -l component=kube-controller-manager";
 
-/** Whether no controller of the cluster has observed the Deployment's latest spec. */
-function isUnobserved(deployment: KubeObject): boolean {
-  const observed = numberAt(deployment, "status", "observedGeneration") ?? 0;
-  return observed < (deployment.metadata.generation ?? 0);
+/** Whether no controller of the cluster has observed the latest spec of a workload. */
+function isUnobserved(workload: KubeObject): boolean {
+  const observed = numberAt(workload, "status", "observedGeneration") ?? 0;
+  return observed < (workload.metadata.generation ?? 0);
 }
 
 async function findPodCause(
-  { namespace, name }: Waiting,
+  { kind, namespace, name }: WorkloadKey,
   { client, kubectl }: Cluster,
   signal: AbortSignal,
 ): Promise<Cause | undefined> {
-  const ref = { resource: knownResource("apps/v1", "Deployment"), namespace, name };
-  const deployment = await client.get(ref, {}, signal);
-  if (deployment === undefined) return undefined;
-  const title = `Deployment ${namespace}/${name}`;
-  if (isUnobserved(deployment)) {
+  const ref = { resource: knownResource("apps/v1", kind), namespace, name };
+  const workload = await client.get(ref, {}, signal);
+  if (workload === undefined) return undefined;
+  const title = `${kind} ${namespace}/${name}`;
+  if (isUnobserved(workload)) {
     return { message: `${title}: ${unobserved}`, evidence: [], next: [managerStep] };
   }
-  const place = { client, namespace, selector: selectorOf(deployment), signal };
-  const set = await findNewestSet(deployment, place);
-  const refusal = refusalIn(deployment) ?? (await findRefusal(set, place));
+  const place = { client, namespace, selector: selectorOf(workload), signal };
+  // Other workloads make their pods themselves.
+  const set = kind === "Deployment" ? await findNewestSet(workload, place) : undefined;
+  const maker = kind === "Deployment" ? set : workload;
+  const refusal = refusalIn(workload) ?? (await findRefusal(maker, place));
   if (refusal !== undefined) {
-    const object = set === undefined ? ["deployment", name] : ["replicaset", set.metadata.name];
+    const object =
+      set === undefined ? [kind.toLowerCase(), name] : ["replicaset", set.metadata.name];
     return {
       message: `${title}: ${causeOfRefusal(refusal)}`,
       evidence: [`FailedCreate: ${foreignText(refusal, longestEvidence)}`],
       next: [`${kubectl} ${words("describe", ...object, "-n", namespace)}`],
     };
   }
-  return await findCauseInPods(deployment, set, { ...place, title, kubectl });
+  return await findCauseInPods(workload, set, { ...place, title, kubectl });
 }
 
-/** What keeps the pods of the newest ReplicaSet from becoming ready. */
+/** What keeps the pods of a workload, or of the newest ReplicaSet of a Deployment, from becoming ready. */
 async function findCauseInPods(
-  deployment: KubeObject,
+  workload: KubeObject,
   set: KubeObject | undefined,
   { title, kubectl, ...place }: Place & { readonly title: string; readonly kubectl: string },
 ): Promise<Cause | undefined> {
@@ -110,7 +109,7 @@ async function findCauseInPods(
   const pods = podsOfNewest((await client.list(ref, {}, signal)).items);
   const cause = causeOfPods(pods);
   // Pods of a rollout within its deadline take some time.
-  const isStarting = cause === unready && workloadReadinessOf(deployment).state === "rollingOut";
+  const isStarting = cause === unready && workloadReadinessOf(workload).state === "rollingOut";
   if (cause === undefined || isStarting) return undefined;
   return {
     message: `${title}: ${cause}`,
@@ -119,14 +118,14 @@ async function findCauseInPods(
   };
 }
 
-function selectorOf(deployment: KubeObject): string {
-  const labels = Object.entries(recordAt(deployment, "spec", "selector", "matchLabels"));
+function selectorOf(workload: KubeObject): string {
+  const labels = Object.entries(recordAt(workload, "spec", "selector", "matchLabels"));
   return labels.map(([key, value]) => `${key}=${String(value)}`).join(",");
 }
 
 const longestEvidence = 400;
 
-/** Where the objects of a Deployment are. */
+/** Where the objects of a workload are. */
 interface Place {
   readonly client: KubeClient;
   readonly namespace: string;
@@ -158,21 +157,33 @@ function refusalIn(workload: KubeObject): string | undefined {
   return status === "True" && typeof message === "string" ? message : undefined;
 }
 
-/** Why the pods of a ReplicaSet cannot be created, from its condition or else its last Event, while it lacks pods. */
+/** Why a ReplicaSet, StatefulSet or DaemonSet cannot create pods, from its condition or else its last Event, while it lacks pods. */
 async function findRefusal(
-  set: KubeObject | undefined,
+  maker: KubeObject | undefined,
   { client, namespace, signal }: Place,
 ): Promise<string | undefined> {
-  if (set === undefined) return undefined;
-  const said = refusalIn(set);
-  const isShort =
-    (numberAt(set, "status", "replicas") ?? 0) < (numberAt(set, "spec", "replicas") ?? 0);
-  if (said !== undefined || !isShort) return said;
-  const fieldSelector = `involvedObject.uid=${set.metadata.uid},reason=FailedCreate`;
+  if (maker === undefined) return undefined;
+  const said = refusalIn(maker);
+  if (said !== undefined || !lacksPods(maker)) return said;
+  const fieldSelector = `involvedObject.uid=${maker.metadata.uid},reason=FailedCreate`;
   const ref = { resource: knownResource("v1", "Event"), namespace, fieldSelector };
   const list = await client.list(ref, {}, signal).catch(ifDenied);
   const last = newestLast((list?.items ?? []).map(eventFactOf)).at(-1);
   return last?.message ?? undefined;
+}
+
+function lacksPods(maker: KubeObject): boolean {
+  const [has, wants] =
+    maker.kind === "DaemonSet"
+      ? [
+          ["status", "currentNumberScheduled"],
+          ["status", "desiredNumberScheduled"],
+        ]
+      : [
+          ["status", "replicas"],
+          ["spec", "replicas"],
+        ];
+  return (numberAt(maker, ...has) ?? 0) < (numberAt(maker, ...wants) ?? 0);
 }
 
 const mostWarnings = 3;

@@ -9,7 +9,7 @@ import {
   nextVersion,
   skewOf,
 } from "../../../../../cmd/kubectl/commands/version/skew.ts";
-import { tagOf } from "../../../../../cmd/kubectl/spokes/spoke-facts.ts";
+import { tagOf } from "../../../../../cmd/kubectl/spokes/workload-fact.ts";
 import { recordedBinding } from "../../controller-binding.ts";
 import { component, deployment } from "../../fleet-facts.ts";
 import { rowsOf } from "../../run-knfleet.ts";
