@@ -10,6 +10,8 @@ import { knfOf, reasonsOfKnf } from "../../output/knf-of.ts";
 import { type OwnReason, ownReasons } from "../../output/own-reasons.ts";
 import { logHint, notStartedHint } from "../../output/steps.ts";
 import { causesOf, upstreamNotes } from "./causes.ts";
+import { componentConditions, componentReasons, profileWords } from "./component-words.ts";
+import { foreignWords } from "./kubernetes-words.ts";
 import {
   availabilityMeanings,
   codeMeanings,
@@ -19,16 +21,12 @@ import {
 } from "./meanings.ts";
 import {
   changeWords,
-  componentConditions,
-  componentReasons,
   deploymentStates,
-  foreignWords,
   hubStates,
   leftovers,
   liveStates,
   migrationStates,
   planReasons,
-  profileWords,
   stageStates,
   stepStates,
   waitStates,
@@ -189,7 +187,9 @@ function ofComponents(): readonly Explanation[] {
     ...explained(componentConditions, { setBy: controller, type: "Condition" }),
     ...explained(componentReasons, { setBy: "the controller, in a condition or an Event" }),
     ...explained(profileWords, { setBy: "discovery or register, in a ClusterProfile" }),
-    ...explained(foreignWords, { setBy: "Kubernetes, in a condition or an Event" }),
+    ...explained(foreignWords, {
+      setBy: "Kubernetes, in a condition, an Event or the state of a container",
+    }),
   ];
 }
 

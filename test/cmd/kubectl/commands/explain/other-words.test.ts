@@ -91,6 +91,49 @@ describe("every word can be explained", () => {
   });
 });
 
+describe("every reason of Kubernetes can be explained", () => {
+  test("that the cause of a pod names", () => {
+    const path = "installation/pod-cause.ts";
+    const named = Array.from(
+      read(path).matchAll(/["(]((?:OOM|[A-Z][a-z]+)(?:[A-Z][a-z]+)+|Unschedulable)\b/g),
+      ([, word = ""]) => [word, path] as const,
+    );
+    expect(named.length).toBeGreaterThan(15);
+    expect(unknownOf(named)).toEqual([]);
+  });
+
+  test("that an object of a recorded fleet has", () => {
+    const paths = filesIn("test/fixtures/recorded-fleets", ".json");
+    const kinds = /[/](?:events|pods|deployments\.apps|statefulsets\.apps|jobs\.batch)\.json$/;
+    const words = paths
+      .filter((path) => kinds.test(path))
+      .flatMap((path) =>
+        Array.from(
+          read(path).matchAll(/"reason": "(\w+)"/g),
+          ([, word = ""]) => [word, path] as const,
+        ),
+      );
+    expect(words.length).toBeGreaterThan(50);
+    expect(unknownOf(words)).toEqual([]);
+  });
+
+  test.each(
+    [
+      "ErrImagePull ImagePullBackOff CrashLoopBackOff OOMKilled CreateContainerConfigError",
+      "RunContainerError Evicted DeadlineExceeded BackoffLimitExceeded BackOff Unhealthy Failed",
+      "FailedMount FailedAttachVolume FailedScheduling FailedCreate FailedCreatePodSandBox Killing",
+      "Preempted TaintManagerEviction NodeNotReady FailedGetResourceMetric ProvisioningFailed",
+    ].flatMap((words) => words.split(" ")),
+  )("%s, with what to do", (word) => {
+    expect(explain(word)).toContainEqual(
+      expect.objectContaining({
+        meaning: expect.stringMatching(/./),
+        next: expect.stringMatching(/./),
+      }),
+    );
+  });
+});
+
 /** The values of enums of the fields that have words. */
 function enumsOf(schema: unknown, field = ""): readonly string[] {
   if (Array.isArray(schema)) return schema.flatMap((one: unknown) => enumsOf(one, field));
