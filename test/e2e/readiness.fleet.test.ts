@@ -5,6 +5,7 @@ import { workloadFactOf } from "../../cmd/kubectl/spokes/workload-fact.ts";
 import { conditionOf, valueAt } from "../fleet/json-record.ts";
 import { waitFor } from "../fleet/wait-for.ts";
 import { change, condition, create, observed, ready } from "./installation.ts";
+import { testStatefulSets } from "./readiness-of-stateful-sets.ts";
 import { requestsTo } from "./requests.ts";
 import { useScene } from "./scene.ts";
 
@@ -71,12 +72,11 @@ function messageOf(why: string): RegExp {
 
 /** Lets no further pod into the namespace. */
 async function forbidPods(): Promise<void> {
-  const hard = { pods: "0" };
   await put({
     apiVersion: "v1",
     kind: "ResourceQuota",
     metadata: { namespace, name: "tight" },
-    spec: { hard },
+    spec: { hard: { pods: "0" } },
   });
   await waitFor("the quota to count", async () => {
     const key = { apiVersion: "v1", kind: "ResourceQuota", namespace, name: "tight" };
@@ -209,6 +209,8 @@ test("a rollout that cannot go on is named although the old pods are available",
     await change(hub, "KnativeEventing", { workloads: null });
   }
 });
+
+testStatefulSets(scene);
 
 function scale(replicas: number) {
   return admin().patch(deployment, { spec: { replicas } }, { subresource: "scale" });

@@ -8,12 +8,13 @@ const namespace = "knative-eventing";
 
 /**
  * Writes a release of Eventing that has only objects in its namespace, so that one cluster can play many: each component of a test
- * in a namespace of its own. One Deployment, one ServiceAccount, and as many ConfigMaps as wanted. Returns the release directory.
+ * in a namespace of its own. One Deployment, one ServiceAccount, as many ConfigMaps as wanted, and a StatefulSet if wanted. Returns the release directory.
  */
 export async function writeThinRelease(
   folder: string,
   configMaps: number,
   versions = usualVersions,
+  { hasStatefulSet = false }: { readonly hasStatefulSet?: boolean } = {},
 ): Promise<string> {
   for (const version of versions) {
     const part = join(folder, "thin-release", "knative-eventing", version);
@@ -22,6 +23,7 @@ export async function writeThinRelease(
       { apiVersion: "v1", kind: "ServiceAccount", metadata: { namespace, name: "thin" } },
       ...Array.from({ length: configMaps }, (_, index) => configMap(index)),
       deploymentOf(version),
+      ...(hasStatefulSet ? [statefulSetOf(version)] : []),
     ];
     await writeFile(join(part, "1-thin.yaml"), manifests.map(documentOf).join("---\n"));
   }
@@ -42,6 +44,22 @@ function deploymentOf(version: string): Manifest {
         metadata: { labels: app },
         spec: { containers: [{ name: "thin", image }] },
       },
+    },
+  };
+}
+
+/** Without replicas, as most workloads of releases. */
+function statefulSetOf(version: string): Manifest {
+  const labels = { app: "keeper" };
+  const image = `registry.example.com/keeper:${version}`;
+  return {
+    apiVersion: "apps/v1",
+    kind: "StatefulSet",
+    metadata: { namespace, name: "keeper" },
+    spec: {
+      serviceName: "keeper",
+      selector: { matchLabels: labels },
+      template: { metadata: { labels }, spec: { containers: [{ name: "keeper", image }] } },
     },
   };
 }

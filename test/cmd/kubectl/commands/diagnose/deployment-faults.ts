@@ -10,7 +10,15 @@ export const deploymentKey = (namespace: string) => ({
   name: "thin",
 });
 
-/** Faults of Deployments and their pods. Their installations are among `victims`. */
+/** The one StatefulSet of an installation. */
+const statefulSetKey = (namespace: string) => ({
+  apiVersion: "apps/v1",
+  kind: "StatefulSet",
+  namespace,
+  name: "keeper",
+});
+
+/** Faults of Deployments, of StatefulSets and of their pods. Their installations are among `victims`. */
 export const deploymentFaults: readonly Fault[] = [
   {
     name: "a Deployment is missing",
@@ -98,6 +106,34 @@ export const deploymentFaults: readonly Fault[] = [
         return pods.some((pod) => conditionOf(pod, "PodScheduled")?.reason === "Unschedulable");
       });
       return { args: eventing("pending") };
+    },
+  },
+  {
+    name: "somebody scaled a StatefulSet to zero",
+    code: "KNF6015",
+    severity: "warning",
+    says: /Scaled to zero: StatefulSet keeper/,
+    advises: /scale statefulset\/keeper -n drowsy --replicas=1/,
+    make: async (world) => {
+      await world.fleet
+        .spoke(0)
+        .admin.patch(statefulSetKey("drowsy"), { spec: { replicas: 0 } }, { subresource: "scale" });
+      return { args: eventing("drowsy") };
+    },
+  },
+  {
+    name: "no node takes the new pod of a StatefulSet",
+    code: "KNF6010",
+    says: /StatefulSet hanging\/keeper: no node takes its pods \(Unschedulable/,
+    make: async (world) => {
+      const { admin } = world.fleet.spoke(0);
+      const template = { spec: { nodeSelector: { nowhere: "true" } } };
+      await admin.patch(statefulSetKey("hanging"), { spec: { template } });
+      await waitFor("a new pod that nobody takes", async () => {
+        const pods = await admin.list({ apiVersion: "v1", kind: "Pod", namespace: "hanging" });
+        return pods.some((pod) => conditionOf(pod, "PodScheduled")?.reason === "Unschedulable");
+      });
+      return { args: eventing("hanging") };
     },
   },
 ];

@@ -168,7 +168,7 @@ async function install(
   await using _controller = await startControllerProcess({
     kubeconfig: await fleet.controllerKubeconfig(),
     providerFile,
-    releaseDir: await writeThinRelease(fleet.folder, 2),
+    releaseDir: await writeThinRelease(fleet.folder, 2, undefined, { hasStatefulSet: true }),
     // All of them are on one spoke, by profiles of several names.
     flags: ["--spoke-namespace=Component"],
     readyTimeoutMs: 60_000,

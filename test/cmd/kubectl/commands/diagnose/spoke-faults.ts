@@ -28,6 +28,8 @@ export const victims = [
   "asleep",
   "forbidden",
   "pending",
+  "drowsy",
+  "hanging",
   "ending",
   "frozen",
   "denied",
