@@ -44,7 +44,6 @@ const trust = {
     ...text(
       "Certificates in PEM, base64-encoded, that the server is verified by; default those of the controller's system.",
     ),
-    format: "byte",
     maxLength: 65_536,
   },
   secretName: {
