@@ -80,18 +80,23 @@ export function deletingStatus(
 }
 
 /** The status of a set whose selection is unusable. Counts and stages stay unchanged. */
-export function unusableStatus(
+export function unusableStatus(set: FleetSet, obstacle: Obstacle, now: number): FleetSetStatus {
+  return blockedStatus(set, { types: ["Selected", "Progressing"], obstacle }, now);
+}
+
+/** The status of a set whose own write the hub refuses: it has not begun with its newest spec. Counts and stages stay unchanged. */
+export function refusedStatus(set: FleetSet, obstacle: Obstacle, now: number): FleetSetStatus {
+  return blockedStatus(set, { types: ["Progressing", "Ready"], obstacle }, now);
+}
+
+function blockedStatus(
   set: FleetSet,
-  { reason, message: text }: Obstacle,
+  { types, obstacle }: { readonly types: readonly string[]; readonly obstacle: Obstacle },
   now: number,
 ): FleetSetStatus {
-  const message = shortText(text);
-  const entries = ["Selected", "Progressing"].map((type): Entry => ({
-    type,
-    status: "False",
-    reason,
-    message,
-  }));
+  const { reason } = obstacle;
+  const message = shortText(obstacle.message);
+  const entries = types.map((type): Entry => ({ type, status: "False", reason, message }));
   const phase = isPaused(set) ? "Paused" : "Blocked";
   const cause = { reason, message };
   return {

@@ -1,13 +1,16 @@
 import { WriteRefusedError } from "../../access/http/write-permit.ts";
+import { isServerFailure } from "../../access/kube/api-error.ts";
 import type { Clock } from "../../access/time/clock.ts";
 import type { FleetSet, FleetSetStatus } from "../../api/fleet-set.ts";
 import { setId } from "../../api/keys.ts";
 import type { Verification } from "../../sets/check-answer.ts";
 import { decide } from "../../sets/decide.ts";
 import type { Decision, SetFacts, Stamp } from "../../sets/facts.ts";
+import { refusedStatus } from "../../sets/set-status.ts";
 import type { History } from "../../sets/standing.ts";
 import type { EventRecorder } from "../events.ts";
 import type { Next } from "../queue/delays.ts";
+import { notTakenEvents, obstacleOf, OwnWriteRefusedError } from "./refused-write.ts";
 import { isWriteConflict, type NotTaken, sendAll } from "./send-writes.ts";
 import { recordEvents, setEvents, stampEvents } from "./set-events.ts";
 import type { ChildWriter } from "./write-children.ts";
@@ -40,7 +43,8 @@ const staleMs = 250;
 
 /**
  * Gathers the facts of a set, decides, and writes: the marks of its revisions, its status, the stamped components, the leaving components, in this
- * order. After the end of this process, the next one decides about the missing writes again. Throws as the client does.
+ * order. After the end of this process, the next one decides about the missing writes again. Throws as the client does. What the hub refuses is told by Events, and in
+ * the status where that can be written.
  */
 export async function advanceSet(
   key: string,
@@ -52,7 +56,31 @@ export async function advanceSet(
   } catch (error) {
     if (signal.aborted || error instanceof WriteRefusedError) return { kind: "done" };
     if (isWriteConflict(error)) return { kind: "after", ms: staleMs };
-    throw error;
+    if (!(error instanceof OwnWriteRefusedError)) throw error;
+    await tellRefusal(key, error, deps, signal);
+    throw error.refusal;
+  }
+}
+
+/** By an Event, and by conditions where the rollout cannot go on without the refused write. */
+// oxlint-disable-next-line max-params -- the set, its refusal, and the signal last
+async function tellRefusal(
+  key: string,
+  error: OwnWriteRefusedError,
+  { events, setOf, sets, clock }: AdvanceDeps,
+  signal: AbortSignal,
+): Promise<void> {
+  const set = setOf(key);
+  if (set === undefined) return;
+  const obstacle = obstacleOf(error);
+  void events.record(set, { type: "Warning", ...obstacle }, signal);
+  if (error.what !== "set" && error.what !== "revision of the set") return;
+  const status = refusedStatus(set, obstacle, clock.date().getTime());
+  try {
+    await sets.report(set, status, signal);
+  } catch (err) {
+    // The Event is there, and the next look tells it again.
+    if (!(err instanceof OwnWriteRefusedError) && !isServerFailure(err)) throw err;
   }
 }
 
@@ -153,6 +181,7 @@ async function write(
   await writeStatus(set, decision.status, deps, signal);
   const notTaken = await writeChildren(facts, decision, deps, signal);
   deps.onNotTaken(set, notTaken);
+  for (const event of notTakenEvents(notTaken)) void deps.events.record(set, event, signal);
   const { refused, errors } = notTaken;
   if (refused.size + errors.length > 0) await tellAgain(setId(set), deps, signal);
   if (errors.length > 0) throw errors.find((error) => !isWriteConflict(error)) ?? errors[0];

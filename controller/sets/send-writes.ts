@@ -78,14 +78,24 @@ function note(
   }
 }
 
+/** Whether the hub looked at a write and does not take it: a webhook, a policy, a quota or a missing right is in the way. False where the next try may be taken. */
+export function isRefusal(error: unknown): error is ApiError {
+  if (!(error instanceof ApiError)) return false;
+  return isFinal(error) || codeOfRefusal(error) === "WebhookSilent";
+}
+
+/** A webhook or policy chooses its status. */
+function isFinal(error: ApiError): boolean {
+  const { status, message } = error;
+  const isDenied = codeOfRefusal(error) === "AdmissionRefused";
+  return [400, 403, 413, 422].includes(status) || isBadPatch(message) || isDenied;
+}
+
 /** Why the hub refused a component for good; undefined for an error after which the same request may succeed. Spec: sets.md 6, 8. */
 function lastingRefusal(error: unknown): Obstacle | undefined {
   if (!(error instanceof ApiError)) return undefined;
   const { status, causes, message } = error;
   const isConflict = causes.some(({ reason }) => reason === "FieldManagerConflict");
   if (status === 409 && isConflict) return { reason: "Diverged", message };
-  // A webhook or policy chooses its status.
-  const isFinal = [400, 403, 413, 422].includes(status) || isBadPatch(message);
-  const isDenied = codeOfRefusal(error) === "AdmissionRefused";
-  return isFinal || isDenied ? { reason: "Refused", message } : undefined;
+  return isFinal(error) ? { reason: "Refused", message } : undefined;
 }

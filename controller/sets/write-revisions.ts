@@ -10,6 +10,7 @@ import type { Records, RevisionMark, SetFacts } from "../../sets/facts.ts";
 import { type RecordEntry, withEntries } from "../../sets/record-entry.ts";
 import { revisionObject } from "../../sets/revision-object.ts";
 import type { RecentWrites } from "./recent-writes.ts";
+import { ownWrite } from "./refused-write.ts";
 
 export interface RevisionWriterOptions {
   readonly client: Pick<KubeClient, "create" | "patch" | "remove">;
@@ -28,7 +29,7 @@ export class RevisionWriter {
     this.#options = options;
   }
 
-  /** Writes one mark. Throws as the client does. */
+  /** Writes one mark. Throws as the client does, and OwnWriteRefusedError. */
   async mark(
     { set, revisions }: Pick<SetFacts, "set" | "revisions">,
     mark: RevisionMark,
@@ -46,7 +47,7 @@ export class RevisionWriter {
     await this.#patch(set, { name: mark.name, patch }, signal);
   }
 
-  /** Adds entries to the record of a revision. Throws as the client does. */
+  /** Adds entries to the record of a revision. Throws as `mark` does. */
   async record(
     { set, revisions }: Pick<SetFacts, "set" | "revisions">,
     { name, entries }: Records,
@@ -71,7 +72,8 @@ export class RevisionWriter {
       .toSorted((a, b) => b.number - a.number)
       .slice(set.spec.revisionHistoryLimit);
     for (const { name } of old) {
-      await this.#options.client.remove(revisionRef(set, name), {}, signal);
+      const answer = this.#options.client.remove(revisionRef(set, name), {}, signal);
+      await ownWrite("old revision", answer);
       this.#forget(set, name);
     }
   }
@@ -88,7 +90,8 @@ export class RevisionWriter {
     const object = { ...plain, metadata: { ...plain.metadata, annotations: record } };
     const { namespace } = set.metadata;
     try {
-      this.#remember(await client.create({ resource, namespace }, object, {}, signal));
+      const answer = client.create({ resource, namespace }, object, {}, signal);
+      this.#remember(await ownWrite("revision of the set", answer));
     } catch (error) {
       if (!(error instanceof ApiError) || error.status !== 409) throw error;
       // A deleted set of this name left the revision, with marks that say nothing about this set.
@@ -120,7 +123,8 @@ export class RevisionWriter {
     signal: AbortSignal,
   ): Promise<void> {
     try {
-      this.#remember(await this.#options.client.patch(revisionRef(set, name), patch, {}, signal));
+      const answer = this.#options.client.patch(revisionRef(set, name), patch, {}, signal);
+      this.#remember(await ownWrite("revision of the set", answer));
     } catch (error) {
       // Deleted before the watch showed it. Remembered, it would be patched again and again.
       if (error instanceof ApiError && error.status === 404) this.#forget(set, name);

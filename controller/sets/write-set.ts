@@ -5,6 +5,7 @@ import { type FleetSet, type FleetSetStatus, steering } from "../../api/fleet-se
 import { setId } from "../../api/keys.ts";
 import { knownResource } from "../../api/resources.ts";
 import type { RecentWrites } from "./recent-writes.ts";
+import { ownWrite } from "./refused-write.ts";
 import { isFleetSet } from "./set-caches.ts";
 
 /** Keeps a set until its components are removed or left as orphans. Spec: sets.md 5. */
@@ -36,7 +37,7 @@ function namesOf({ metadata }: FleetSet, prefixes: readonly string[]): readonly 
   );
 }
 
-/** Writes sets: their finalizer and their status. Throws as the client does, 409 when the set has changed meanwhile. */
+/** Writes sets: their finalizer and their status. Throws as the client does, 409 when the set has changed meanwhile, and OwnWriteRefusedError. */
 export class SetWriter {
   readonly #options: SetWriterOptions;
 
@@ -62,8 +63,7 @@ export class SetWriter {
   async dropRetry(set: FleetSet, signal: AbortSignal): Promise<void> {
     const { resourceVersion } = set.metadata;
     const annotations = { [steering.retry]: null, [steering.abort]: null };
-    const metadata = { resourceVersion, annotations };
-    this.#remember(set, await this.#options.client.patch(setRefOf(set), { metadata }, {}, signal));
+    await this.#patch(set, { resourceVersion, annotations }, signal);
   }
 
   /** Removes from a set the annotations of one rollout: approvals, skipped clusters and stages. Spec: sets.md R9. */
@@ -88,17 +88,14 @@ export class SetWriter {
     const { resourceVersion } = set.metadata;
     if (given.length === 0) return;
     const dropped = Object.fromEntries(given.map((name) => [name, null]));
-    const patch = { metadata: { resourceVersion, annotations: dropped } };
-    this.#remember(set, await this.#options.client.patch(setRefOf(set), patch, {}, signal));
+    await this.#patch(set, { resourceVersion, annotations: dropped }, signal);
   }
 
   /** Removes the acceptance of a selection from a set: a later shrinking is suspicious again. Spec: sets.md R11. */
   async dropAcceptance(set: FleetSet, signal: AbortSignal): Promise<FleetSet> {
     const { resourceVersion } = set.metadata;
     const annotations = { [steering.acceptSelection]: null };
-    const patch = { metadata: { resourceVersion, annotations } };
-    const written = await this.#options.client.patch(setRefOf(set), patch, {}, signal);
-    return this.#remember(set, written);
+    return this.#patch(set, { resourceVersion, annotations }, signal);
   }
 
   /** Writes a status that differs from the stored one. */
@@ -106,7 +103,8 @@ export class SetWriter {
     if (isSameJson(set.status ?? {}, status)) return;
     const options = { subresource: "status" } as const;
     const { client } = this.#options;
-    this.#remember(set, await client.replace(setRefOf(set), { ...set, status }, options, signal));
+    const answer = client.replace(setRefOf(set), { ...set, status }, options, signal);
+    this.#remember(set, await ownWrite("status of the set", answer));
   }
 
   async #finalize(
@@ -115,9 +113,12 @@ export class SetWriter {
     signal: AbortSignal,
   ): Promise<FleetSet> {
     const { resourceVersion } = set.metadata;
-    const patch = { metadata: { resourceVersion, finalizers } };
-    const written = await this.#options.client.patch(setRefOf(set), patch, {}, signal);
-    return this.#remember(set, written);
+    return this.#patch(set, { resourceVersion, finalizers }, signal);
+  }
+
+  async #patch(set: FleetSet, metadata: object, signal: AbortSignal): Promise<FleetSet> {
+    const answer = this.#options.client.patch(setRefOf(set), { metadata }, {}, signal);
+    return this.#remember(set, await ownWrite("set", answer));
   }
 
   #remember(set: FleetSet, written: Awaited<ReturnType<KubeClient["patch"]>>): FleetSet {

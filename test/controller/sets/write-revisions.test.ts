@@ -122,7 +122,17 @@ test("a revision that a set of the same name has left is taken over, without its
   ]);
 });
 
-test.each([apiError(403, "Forbidden"), new TypeError("bug")])(
+test("a revision that the hub refuses is no revision, and the error says what it was", async () => {
+  const refusal = apiError(403, "Forbidden");
+  const { revisions, sent } = writer(() => Promise.reject(refusal));
+  await expect(revisions.mark({ set, revisions: [] }, begin, signal)).rejects.toMatchObject({
+    what: "revision of the set",
+    refusal,
+  });
+  expect(sent).toEqual([{ create: "prod-1" }]);
+});
+
+test.each([apiError(503, "Unavailable"), new TypeError("bug")])(
   "a revision that cannot be created is no revision: %s",
   async (failure) => {
     const { revisions, sent } = writer(() => Promise.reject(failure));

@@ -11,6 +11,7 @@ import { knfCodes, type KnfCode } from "../../../../api/knf/knf-codes.ts";
 import { describe } from "../../../../api/kubernetes.ts";
 import { readSet } from "../../hub/fleet-sets.ts";
 import { deletionText } from "../../hub/set-view.ts";
+import { refusedStatusOf } from "../../hub/warnings.ts";
 import { words } from "../../output/steps.ts";
 import { failedPhases, isObserved, rolloutItemOf } from "../rollout/rollout-item.ts";
 import { type PlacedSet, rolloutSteps } from "../rollout/rollout-steps.ts";
@@ -80,7 +81,10 @@ export async function walkSet(
 ): Promise<void> {
   const set = await walk.take("set", [facts], (_, late) => findSet(target, access, late));
   await walk.take("selection", [set], ([one]) => checkSelection(one));
-  await walk.take("rollout", [set], ([one]) => checkRollout(one));
+  await walk.take("rollout", [set], async ([one], late) => {
+    const refusal = await refusedStatusOf(one, access, late);
+    return refusal === undefined ? checkRollout(one) : statusRefused(refusal);
+  });
 }
 
 async function findSet(
@@ -125,6 +129,12 @@ function checkSelection(set: FleetSet): HopResult<true> {
   });
 }
 
+/** What the status says of the rollout is old then. */
+function statusRefused(message: string): HopResult<true> {
+  const next = [words("kubectl", "knfleet", "explain", "WriteRefused")];
+  return passedWith(true, message, { findings: [finding("error", "KNF1026", { message, next })] });
+}
+
 function checkRollout(set: FleetSet): HopResult<true> {
   if (set.metadata.deletionTimestamp !== undefined) return passed(true, "ended with the deletion");
   const item = rolloutItemOf(set);
@@ -133,7 +143,8 @@ function checkRollout(set: FleetSet): HopResult<true> {
   const where = stage === null ? "" : `, stage ${stage}`;
   const message = `${phase ?? "Not begun"}${where}${waitingFor === null ? "" : `: ${waitingFor}`}`;
   const steps = rolloutSteps(item);
-  const explained = phase === null ? [] : [words("kubectl", "knfleet", "explain", phase)];
+  const word = conditionOf(set.status?.conditions, "Stalled")?.reason ?? phase;
+  const explained = word === null ? [] : [words("kubectl", "knfleet", "explain", word)];
   const [severity, code] = verdictOf(phase);
   const next = [...steps, ...explained];
   return passedWith(true, message, { findings: [finding(severity, code, { message, next })] });

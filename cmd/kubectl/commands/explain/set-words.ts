@@ -190,6 +190,10 @@ export const setReasons: SetWords = {
     "The hub did not take the component, for example because a webhook refuses the spec; the message says why.",
     "Correct the template or the override for this cluster.",
   ],
+  WriteRefused: [
+    "The hub does not take what the controller writes for the set: its revision, its status, its own fields, or components. The message has the hub's words. It is also an Event, which is all that can be told when the status is refused.",
+    "Raise the quota, give the controller the right, or mend the webhook or policy that the message names; it is tried again by itself.",
+  ],
   PlacementNotFound: [
     "No PlacementDecision is there for what `spec.clusters` names. Nothing is stamped, nothing is removed.",
     "Correct `spec.clusters`, or make the Placement.",

@@ -11,6 +11,7 @@ import { type ExitCode, exitCodes, UsageError } from "../../errors.ts";
 import type { Flags } from "../../flags.ts";
 import { readSet } from "../../hub/fleet-sets.ts";
 import { objectChanges } from "../../hub/hub-changes.ts";
+import { refusedStatusOf } from "../../hub/warnings.ts";
 import { inAscii, wantsAscii, widthOf } from "../../output/characters.ts";
 import { isDocument, jsonLine } from "../../output/output-format.ts";
 import { stampAt, troubleOf, Troubles } from "../../output/report.ts";
@@ -50,7 +51,7 @@ export async function runRolloutStatus(input: Input, signal: AbortSignal): Promi
   const set = await namedSet(input, { access, kind: "RolloutStatus" }, signal);
   if (typeof set === "number") return set;
   if (options.watch !== true) {
-    await printStatus(set, input);
+    await printStatus(set, await refusedStatusOf(set, access, signal), input);
     return codes[rolloutItemOf(set).outcome];
   }
   const end = flags.timeoutGiven ? withTimeout(systemClock, flags.timeoutMs, signal) : signal;
@@ -68,7 +69,11 @@ function checkWatched({ output }: Flags): void {
   ]);
 }
 
-async function printStatus(set: FleetSet, { flags, terminal }: Input): Promise<void> {
+async function printStatus(
+  set: FleetSet,
+  refusal: string | undefined,
+  { flags, terminal }: Input,
+): Promise<void> {
   const item = rolloutItemOf(set);
   const style = styleOf({ flags, terminal });
   const document = rolloutStatusOf([set], stampAt(terminal.now(), clientVersion));
@@ -79,7 +84,10 @@ async function printStatus(set: FleetSet, { flags, terminal }: Input): Promise<v
       table: (wide) => stagesTable(item, wide, style),
       footer: footerText(item, flags.output === "wide", style),
       names: [`${item.kind.toLowerCase()}.knfleet.dev/${item.name}`],
-      notes: rolloutSteps(item).map((step) => stepLine(withHub(step, commandsOf(flags)))),
+      notes: [
+        ...(refusal === undefined ? [] : [`warning: this status is old: ${plainText(refusal)}`]),
+        ...rolloutSteps(item).map((step) => stepLine(withHub(step, commandsOf(flags)))),
+      ],
     },
     flags,
     terminal,

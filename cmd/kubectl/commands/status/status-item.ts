@@ -1,16 +1,12 @@
-import { withTimeout } from "../../../../access/time/deadline.ts";
-import { systemClock } from "../../../../access/time/system-clock.ts";
 import type { Component } from "../../../../api/component.ts";
 import { byText } from "../../../../api/fields.ts";
 import type { KnfCode } from "../../../../api/knf/knf-codes.ts";
-import type { KubeObject } from "../../../../api/kubernetes.ts";
-import { knownResource } from "../../../../api/resources.ts";
 import {
   possibleNamespaces,
   recordedNamespace,
 } from "../../../../installation/installation-namespace.ts";
 import type { WorkloadState } from "../../../../installation/readiness.ts";
-import { type EventFact, eventFactOf, newestLast } from "../../hub/event-fact.ts";
+import type { EventFact } from "../../hub/event-fact.ts";
 import {
   type HubView,
   hubViewOf,
@@ -22,7 +18,6 @@ import type { ServedBy } from "../../hub/replicas.ts";
 import { conditionCode } from "../../output/condition-code.ts";
 import { knfOf } from "../../output/knf-of.ts";
 import { nameKey } from "../../output/names.ts";
-import type { ClusterAccess } from "../../spokes/cluster-access.ts";
 import {
   anchorOf,
   workloadsOf,
@@ -208,28 +203,4 @@ export function statusDetailOf(
 
 function orderOf(type: string): string {
   return type === "Ready" ? "" : type;
-}
-
-const shownEvents = 5;
-
-/** The last Warning events of a component; null when the hub does not let us read them. */
-export async function warningsOf(
-  component: Component,
-  { hub, hubTimeoutMs }: Pick<ClusterAccess, "hub" | "hubTimeoutMs">,
-  signal: AbortSignal,
-): Promise<readonly EventFact[] | null> {
-  const { namespace, uid } = component.metadata;
-  const deadline = withTimeout(systemClock, hubTimeoutMs, signal);
-  const fieldSelector = `involvedObject.uid=${uid},type=Warning`;
-  const ref = { resource: knownResource("v1", "Event"), namespace, fieldSelector };
-  const found: readonly KubeObject[] | null = await hub.list(ref, {}, deadline).then(
-    ({ items }) => items,
-    () => null,
-  );
-  if (found === null) return null;
-  // A server that does not know the selector answers with everything.
-  const own = found
-    .map(eventFactOf)
-    .filter(({ about, type }) => about.uid === uid && type === "Warning");
-  return newestLast(own).slice(-shownEvents);
 }

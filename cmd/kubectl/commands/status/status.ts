@@ -17,6 +17,7 @@ import { isReason, listInstallations } from "../../hub/installations.ts";
 import { servedBy } from "../../hub/replicas.ts";
 import { type SetItem, setItemOf, setsBeside } from "../../hub/set-view.ts";
 import type { FailOn } from "../../main/command-flags.ts";
+import { warningsOf } from "../../hub/warnings.ts";
 import {
   notFoundErrors,
   type ReportDocument,
@@ -34,7 +35,6 @@ import {
   statusDetailOf,
   type StatusItem,
   statusItemOf,
-  warningsOf,
   worstFirst,
 } from "./status-item.ts";
 import { wantedSets, wantedSetTitle, type WantedSet } from "./status-sets.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 
-import type { FleetSetStatus } from "../../../../../api/fleet-set.ts";
+import type { FleetSet, FleetSetStatus } from "../../../../../api/fleet-set.ts";
 import { setLabels } from "../../../../../api/fleet-set.ts";
 import type { KubeObject } from "../../../../../api/kubernetes.ts";
 import { component } from "../../fleet-facts.ts";
@@ -29,6 +29,27 @@ const child: KubeObject = {
   ...stamped,
   metadata: { ...stamped.metadata, labels: { [setLabels.set]: "prod" } },
 };
+
+const refusal = "The hub does not take the status of the set: denied the request: no";
+
+function writtenAt(time: string) {
+  const written = { manager: "knfleet", operation: "Update", subresource: "status" } as const;
+  return { ...written, time: `2026-11-21T${time}:00Z` };
+}
+
+/** The Event by which the controller tells it. */
+function refusalOf({ kind, metadata: { namespace, name, uid } }: FleetSet): KubeObject {
+  return {
+    apiVersion: "v1",
+    kind: "Event",
+    metadata: { namespace, name: "refused", uid: "event", resourceVersion: "1" },
+    involvedObject: { kind, namespace, name, uid },
+    type: "Warning",
+    reason: "WriteRefused",
+    message: refusal,
+    lastTimestamp: "2026-11-21T12:00:00Z",
+  };
+}
 
 async function run(line: string, status: FleetSetStatus, ...more: readonly KubeObject[]) {
   const set = fleetSet({ namespace: "team-a", name: "prod", status });
@@ -112,6 +133,38 @@ describe("diagnose of a fleet set", () => {
     const { stdout } = await run("diagnose kss/prod -n team-a", status);
     expect(stdout).toContain("root cause: KNF1026 SetBlocked: Selected=False SuspiciousShrink: ");
     expect(stdout).toContain("kubectl knfleet rollout accept-selection kss/prod -n team-a\n");
+  });
+
+  test.each([
+    { when: "the status was never written", managedFields: [], isTold: true },
+    { when: "the status was written later", managedFields: [writtenAt("12:05")], isTold: false },
+    { when: "the status was written before", managedFields: [writtenAt("11:00")], isTold: true },
+  ])(
+    "whose status the hub refuses says so, unless it was written since: $when",
+    async ({ managedFields, isTold }) => {
+      const set = fleetSet({ namespace: "team-a", name: "prod", status: phased("Complete") });
+      const object = { ...set, metadata: { ...set.metadata, managedFields } };
+      await using hub = await startStubHub(
+        [object, refusalOf(set)],
+        reviews(() => true),
+      );
+      const text = async (line: string) => await runText(line.split(" "), { env: hub.env });
+      const { stdout } = await text("diagnose kss/prod -n team-a");
+      const cause = `root cause: KNF1026 SetBlocked: ${refusal}\n`;
+      expect(stdout.includes(cause)).toBe(isTold);
+      expect(stdout.includes("kubectl knfleet explain WriteRefused")).toBe(isTold);
+      const { stderr } = await text("rollout status kss/prod -n team-a");
+      expect(stderr.includes(`warning: this status is old: ${refusal}\n`)).toBe(isTold);
+    },
+  );
+
+  test("whose revision the hub refuses is blocked, with the hub's words", async () => {
+    const waitingFor = "The hub does not take the revision of the set: exceeded quota: few";
+    const stalled = { type: "Stalled", status: "True", reason: "WriteRefused" } as const;
+    const status = { ...phased("Blocked", { waitingFor }), conditions: [stalled] };
+    const { stdout } = await run("diagnose kss/prod -n team-a", status);
+    expect(stdout).toContain(`root cause: KNF1026 SetBlocked: Blocked: ${waitingFor}\n`);
+    expect(stdout).toContain("kubectl knfleet explain WriteRefused");
   });
 
   test("that does not exist says so", async () => {
