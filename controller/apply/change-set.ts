@@ -17,6 +17,8 @@ export interface ChangeSet {
   readonly applied: readonly ObjectKey[];
   /** The objects of `applied` that another writer had deleted or changed since they were sent, and the namespaces that another writer had changed. */
   readonly repaired: readonly ObjectKey[];
+  /** The objects of `repaired` that got content which their set has not stamped yet; see kept.ts. Absent: none. */
+  readonly renewed?: readonly ObjectKey[];
   /** Objects that needed no request. */
   readonly unchanged: number;
   /** Objects that wait for something on the spoke (a webhook's pods); tried again when a workload becomes available. */

@@ -214,6 +214,7 @@ async function recordResult(
   return {
     applied: sent.applied,
     repaired: [...repairs.repaired, ...results.repaired],
+    renewed: results.renewed,
     unchanged: plan.unchanged.length,
     parked: sorted([...repairs.parked, ...parked]),
     failed: sorted([

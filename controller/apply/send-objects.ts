@@ -35,6 +35,8 @@ export interface SendResults {
   readonly sent: Applied;
   /** The sent objects that another writer had changed or deleted. */
   readonly repaired: readonly ObjectKey[];
+  /** Those of `repaired` whose content is not the one that was sent before. */
+  readonly renewed: readonly ObjectKey[];
   readonly parked: readonly Trouble[];
   readonly refused: readonly Trouble[];
   readonly pruned: Pruned & { readonly left: readonly InventoryEntry[] };
@@ -73,7 +75,16 @@ export async function sendObjects(
   const pruned = await pruneAll({ entries: plan.prune, isAccepted }, attempt, signal);
   const named = await withConfigurations({ parked, refused, pruned }, attempt, signal);
   const repaired = sent.applied.filter((key) => corrected.has(objectId(key)));
-  return { attempt, plan, sent, repaired, left, ...named };
+  return { attempt, plan, sent, repaired, renewed: renewedAmong(repaired, plan), left, ...named };
+}
+
+/** The old content of an object that an installation keeps is not known. */
+function renewedAmong(
+  repaired: readonly ObjectKey[],
+  { apply: planned }: ApplyPlan,
+): readonly ObjectKey[] {
+  const renewed = new Set(planned.flatMap((one) => (one.sentHash === undefined ? [] : [one.id])));
+  return repaired.filter((key) => renewed.has(objectId(key)));
 }
 
 type Troubles = Pick<SendResults, "parked" | "refused" | "pruned">;

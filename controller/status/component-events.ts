@@ -293,13 +293,22 @@ const maxNamed = 3;
 /** The Event about repaired objects, which others had deleted or changed; undefined without any. */
 export function repairEvent({
   repaired,
+  renewed = [],
 }: {
   readonly repaired: readonly ObjectKey[];
+  readonly renewed?: readonly ObjectKey[];
 }): NewEvent | undefined {
   if (repaired.length === 0) return undefined;
-  const names = repaired.map(describe).toSorted();
-  const message = `Put right what was deleted or changed: ${nameFirst(names, maxNamed)}`;
+  const early =
+    renewed.length === 0
+      ? ""
+      : `. With new content, which the set has not stamped yet: ${namesOf(renewed)}`;
+  const message = `Put right what was deleted or changed: ${namesOf(repaired)}${early}`;
   return { type: "Normal", reason: "Repaired", message };
+}
+
+function namesOf(keys: readonly ObjectKey[]): string {
+  return nameFirst(keys.map(describe).toSorted(), maxNamed);
 }
 
 /** The Event about failed Jobs; undefined without any. `news` has a sentence for each Job that had no Event yet. */

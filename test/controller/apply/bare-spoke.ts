@@ -59,6 +59,8 @@ function watched(): StubAnswer {
 interface Options extends Partial<InstallDeps> {
   /** Default: one ConfigMap. */
   readonly rendered?: Rendered;
+  /** The set of the component has not stamped what is rendered. Default false. */
+  readonly isHeld?: boolean;
 }
 
 /** An installer with a bare spoke, and with the memory of one process. */
@@ -77,9 +79,9 @@ export async function bareInstaller(answer: (request: StubRequest) => StubAnswer
   );
   const memory = new InstallationMemory();
   const preparations = new Preparations();
-  const attempt = ({ rendered: set = rendered, ...deps }: Options = {}) =>
+  const attempt = ({ rendered: set = rendered, isHeld = false, ...deps }: Options = {}) =>
     install(
-      { component, rendered: set, target, observation, memory },
+      { component, rendered: set, target, observation, memory, isHeld },
       { log: silentLog, clock: systemClock, preparations, ...deps },
       signal,
     );

@@ -258,6 +258,13 @@ test("a repair names up to three objects", () => {
   });
 });
 
+test("a repair names the objects that got new content before their set stamped it", () => {
+  const [first, second] = [configMaps("a", "b"), configMaps("b")];
+  expect(repairEvent({ repaired: first, renewed: second })?.message).toBe(
+    "Put right what was deleted or changed: ConfigMap a/a, ConfigMap a/b. With new content, which the set has not stamped yet: ConfigMap a/b",
+  );
+});
+
 test("an adoption and a webhook that was unblocked are told with what they are about", () => {
   expect(adoptedEvent(74, "ClusterProfile fleet/a")).toEqual({
     type: "Normal",
