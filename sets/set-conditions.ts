@@ -7,6 +7,7 @@ import {
 } from "../api/fleet-set.ts";
 import { foreignText, wholeWords } from "../api/foreign-text.ts";
 import type { Condition } from "../api/kubernetes.ts";
+import { scaledToZero } from "../api/reasons.ts";
 
 /** Longest sentence in the status of a set, in bytes of JSON. It keeps a status with 32 stages and 20 clusters below 32 KiB. Spec: sets.md R14. */
 const maxBytes = 300;
@@ -136,6 +137,8 @@ function healthyOf({ notable }: Summary): Entry {
   const worst = notable.at(0);
   if (worst === undefined) return { type, status: "True", reason: "Healthy", message: "" };
   const message = shortText(`${worst.cluster}: ${worst.message}`);
+  // As the component itself says it: a warning, and still ready.
+  if (worst.reason === scaledToZero) return { type, status: "True", reason: scaledToZero, message };
   return { type, status: "False", reason: worst.state, message };
 }
 

@@ -6,6 +6,7 @@ import {
   type StageStatus,
   steering,
 } from "../api/fleet-set.ts";
+import { scaledToZero } from "../api/reasons.ts";
 import { type ClusterStateName, isThrough } from "./cluster-state.ts";
 import type { Member, Obstacle, Stage, Stamp } from "./facts.ts";
 import {
@@ -180,14 +181,25 @@ function summaryOf({ stages, stamps }: RolloutReport): Summary {
   return { clusters, through, notable: notableOf(members) };
 }
 
+/** A member that is ready although another writer scaled workloads to zero there, with that as its reason. */
+function withScale(member: Member): Member {
+  const available = conditionOf(member.child?.status?.conditions, "DeploymentsAvailable");
+  if (member.state.name !== "Done" || available?.reason !== scaledToZero) return member;
+  const state = { ...member.state, reason: scaledToZero, message: available.message ?? "" };
+  return { ...member, state };
+}
+
+/** Ready clusters come last. */
+function rankOf({ name }: Member["state"]): number {
+  const rank = notableStates.indexOf(name);
+  return rank < 0 ? notableStates.length : rank;
+}
+
 function notableOf(members: readonly Member[]): readonly NotableCluster[] {
   return members
-    .filter(({ state }) => notableStates.includes(state.name))
-    .toSorted(
-      (a, b) =>
-        notableStates.indexOf(a.state.name) - notableStates.indexOf(b.state.name) ||
-        (a.key < b.key ? -1 : 1),
-    )
+    .map(withScale)
+    .filter(({ state }) => notableStates.includes(state.name) || state.reason === scaledToZero)
+    .toSorted((a, b) => rankOf(a.state) - rankOf(b.state) || (a.key < b.key ? -1 : 1))
     .slice(0, maxNotable)
     .map(({ key, child, state }) => {
       const since = conditionOf(child?.status?.conditions, "Ready")?.lastTransitionTime;

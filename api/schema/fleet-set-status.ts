@@ -43,7 +43,9 @@ const notableCluster = {
   required: ["cluster", "state"],
   properties: {
     cluster: text("Namespace and name of the ClusterProfile."),
-    state: text("Failed, TimedOut, Blocked, Diverged or Unreachable."),
+    state: text(
+      "Failed, TimedOut, Blocked, Diverged, Unreachable or Verifying; Done where workloads are scaled to zero.",
+    ),
     reason: text("Why, as one word for programs."),
     message: text("Why, as a sentence for people."),
     since: text("When the component's condition Ready last changed."),

@@ -1,6 +1,7 @@
 import { Ajv } from "ajv";
 import { describe, expect, test } from "vitest";
 
+import { conditionOf } from "../../api/conditions.ts";
 import { isRecord } from "../../api/fields.ts";
 import { type FleetSetStatus, steering } from "../../api/fleet-set.ts";
 import { fleetSetStatus } from "../../api/schema/fleet-set-status.ts";
@@ -238,4 +239,43 @@ test("kstatus reads a halt, a rollback and an unusable selection as failed, and 
     Paused: "",
     Blocked: "Stalled True PlacementNotFound",
   });
+});
+
+test("a ready cluster with workloads at zero is named last, and the set stays ready and healthy with that reason", () => {
+  const world = completeWorld();
+  const scaleOn = (cluster: string): void => {
+    const child = world.children.get(`fleet/${cluster}`);
+    if (child === undefined) throw new Error(`No component on ${cluster}`);
+    const message = "Scaled to zero: activator";
+    const scaled = {
+      type: "DeploymentsAvailable",
+      status: "True",
+      reason: "ScaledToZero",
+      message,
+    };
+    const conditions = [
+      ...(child.status?.conditions ?? []).filter(({ type }) => type !== scaled.type),
+      { ...scaled, status: "True" as const },
+    ];
+    world.children.set(`fleet/${cluster}`, { ...child, status: { ...child.status, conditions } });
+  };
+  scaleOn("rest-2");
+  const { notable, conditions, clusters } = world.decide().status;
+  const message = "Scaled to zero: activator";
+  expect(notable).toMatchObject([
+    { cluster: "fleet/rest-2", state: "Done", reason: "ScaledToZero", message },
+  ]);
+  expect(clusters).toMatchObject({ done: 7 });
+  const of = (type: string) => conditionOf(conditions, type);
+  expect(of("Healthy")).toMatchObject({
+    status: "True",
+    reason: "ScaledToZero",
+    message: `fleet/rest-2: ${message}`,
+  });
+  expect(of("Ready")).toMatchObject({ status: "True" });
+
+  world.obstacles.set("fleet/canary-1", { reason: "NotPermitted", message: "No" });
+  const worse = world.decide().status;
+  expect(worse.notable?.map(({ state }) => state)).toEqual(["Blocked", "Done"]);
+  expect(conditionOf(worse.conditions, "Healthy")).toMatchObject({ status: "False" });
 });

@@ -9,6 +9,7 @@ import {
 } from "../../../../api/fleet-set.ts";
 import { knfCodes, type KnfCode } from "../../../../api/knf/knf-codes.ts";
 import { describe } from "../../../../api/kubernetes.ts";
+import { scaledToZero } from "../../../../api/reasons.ts";
 import { readSet } from "../../hub/fleet-sets.ts";
 import { deletionText } from "../../hub/set-view.ts";
 import { refusedStatusOf } from "../../hub/warnings.ts";
@@ -139,7 +140,7 @@ function checkRollout(set: FleetSet): HopResult<true> {
   if (set.metadata.deletionTimestamp !== undefined) return passed(true, "ended with the deletion");
   const item = rolloutItemOf(set);
   const { phase, stage, waitingFor } = item;
-  if (phase === "Complete" && isObserved(set)) return passed(true, "Complete");
+  if (phase === "Complete" && isObserved(set)) return scaledIn(set) ?? passed(true, "Complete");
   const where = stage === null ? "" : `, stage ${stage}`;
   const message = `${phase ?? "Not begun"}${where}${waitingFor === null ? "" : `: ${waitingFor}`}`;
   const steps = rolloutSteps(item);
@@ -148,6 +149,13 @@ function checkRollout(set: FleetSet): HopResult<true> {
   const [severity, code] = verdictOf(phase);
   const next = [...steps, ...explained];
   return passedWith(true, message, { findings: [finding(severity, code, { message, next })] });
+}
+
+/** Ready clusters on which somebody scaled workloads to zero; undefined: none. */
+function scaledIn(set: FleetSet): HopResult<true> | undefined {
+  const { reason, message = "" } = conditionOf(set.status?.conditions, "Healthy") ?? {};
+  if (reason !== scaledToZero) return undefined;
+  return passedWith(true, "Complete", { findings: [finding("warning", "KNF6015", { message })] });
 }
 
 function verdictOf(phase: string | null): readonly [Finding["severity"], KnfCode] {

@@ -30,7 +30,7 @@ export const setConditions: SetWords<
     "While it is False: explain the reason.",
   ],
   Healthy: [
-    "No cluster is in trouble. False: the reason is the state of the worst cluster, the message names the cluster.",
+    "No cluster is in trouble. False: the reason is the state of the worst cluster, the message names the cluster. True with `ScaledToZero`: somebody scaled workloads of the named cluster to zero.",
     "While it is False: look at the named cluster with kubectl knfleet diagnose.",
   ],
   Reconciling: [

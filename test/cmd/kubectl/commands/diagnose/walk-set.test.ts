@@ -167,6 +167,17 @@ describe("diagnose of a fleet set", () => {
     expect(stdout).toContain("kubectl knfleet explain WriteRefused");
   });
 
+  test("names a ready cluster whose workloads somebody scaled to zero", async () => {
+    const message = "fleet/spoke-1: Scaled to zero: activator";
+    const status: FleetSetStatus = {
+      ...phased("Complete"),
+      conditions: [{ type: "Healthy", status: "True", reason: "ScaledToZero", message }],
+    };
+    const { stdout, exitCode } = await run("diagnose kss/prod -n team-a", status);
+    expect(stdout).toContain(`warning: KNF6015 ScaledToZero: ${message}\n`);
+    expect(exitCode).toBe(0);
+  });
+
   test("that does not exist says so", async () => {
     const { stdout, exitCode } = await run("diagnose kss/other -n team-a", halted);
     expect(stdout).toContain("KNF1010");
