@@ -1,8 +1,13 @@
+import { ApiError } from "../../../access/kube/api-error.ts";
 import type { KubeClient } from "../../../access/kube/kube-client.ts";
+import { withTimeout } from "../../../access/time/deadline.ts";
+import { systemClock } from "../../../access/time/system-clock.ts";
+import type { ClusterProfileRef } from "../../../api/component.ts";
 import { timestampOf } from "../../../api/conditions.ts";
 import type { Part } from "../../../api/shards.ts";
 import { whoAmI } from "../../../controller/guard/whoami.ts";
 import { words } from "../output/steps.ts";
+import type { ClusterAccess } from "../spokes/cluster-access.ts";
 import {
   type ControllerDeployment,
   flavourOf,
@@ -15,6 +20,7 @@ import {
   listControllerLeases,
   partsText,
   replicaName,
+  servedBy,
   type Serving,
   servingOf,
   workLease,
@@ -22,7 +28,8 @@ import {
 
 /** Whether replicas of the controller work for what a document shows. */
 export interface ControllerView {
-  readonly works: boolean;
+  /** Null: what proves it may not be read; the message says so. */
+  readonly works: boolean | null;
   readonly reason: "NoController" | null;
   readonly code: "KNF1005" | null;
   readonly message: string | null;
@@ -40,6 +47,8 @@ export interface ControllerFacts {
   readonly stopped: readonly ControllerDeployment[];
   /** True: the upstream operator works in place of knfleet. */
   readonly isUpstream: boolean;
+  /** What proves it may not be read. */
+  readonly isForbidden?: true;
 }
 
 /** When the Leases are judged. */
@@ -52,21 +61,20 @@ export interface JudgedAt {
 // A bundle is written after its slowest cluster was read, and the Leases were read before.
 const gatheringMs = 60_000;
 
-/** Reads which replicas work. Undefined without the right to read what proves it. */
+/** Reads which replicas work. Undefined where that could not be read. */
 export async function readControllerFacts(
   hub: KubeClient,
   { timeMs: atMs, isRecorded }: JudgedAt,
   signal: AbortSignal,
 ): Promise<ControllerFacts | undefined> {
   const timeMs = isRecorded ? atMs - gatheringMs : atMs;
-  const read = Promise.all([listControllerLeases(hub, signal), listBindings(hub, signal)]);
-  // Who works is never worth an error of the command.
-  const found = await read.catch(() => undefined);
+  const none = { stopped: [], isUpstream: false };
+  const found = await readProofs(hub, signal);
   if (found === undefined) return undefined;
+  if (found === "forbidden") return { serving: undefined, timeMs, ...none, isForbidden: true };
   const [leases, bindings] = found;
   const proven = provenLeases(leases, bindings);
   const here = servingOf(proven, timeMs);
-  const none = { stopped: [], isUpstream: false };
   if (here !== undefined && here.holders.size === here.parts.length) {
     return { serving: here, timeMs, ...none };
   }
@@ -88,6 +96,14 @@ export async function readControllerFacts(
   };
 }
 
+/** Leases, and who may hold them. Who works is never worth an error of the command. */
+async function readProofs(hub: KubeClient, signal: AbortSignal) {
+  const read = Promise.all([listControllerLeases(hub, signal), listBindings(hub, signal)]);
+  return await read.catch((error: unknown) =>
+    error instanceof ApiError && error.status === 403 ? ("forbidden" as const) : undefined,
+  );
+}
+
 async function hubTime(hub: KubeClient, hereMs: number, signal: AbortSignal): Promise<number> {
   return await whoAmI(hub, signal).then(
     ({ serverTimeMs }) => serverTimeMs ?? hereMs,
@@ -95,17 +111,51 @@ async function hubTime(hub: KubeClient, hereMs: number, signal: AbortSignal): Pr
   );
 }
 
-/** Whether replicas work for these parts of the fleet, all where they are undefined. Null: it is not known. */
+/** What a command is about: the clusters of installations, null for the hub itself, and perhaps fleet sets. Without either, the whole fleet. */
+export interface Served {
+  readonly clusters: readonly (ClusterProfileRef | null)[];
+  readonly hasSets: boolean;
+}
+
+/** Whether replicas work for these now. Null: it is not known. */
+export async function readControllerView(
+  served: Served,
+  {
+    access: { hub, hubTimeoutMs },
+    now,
+  }: {
+    readonly access: Pick<ClusterAccess, "hub" | "hubTimeoutMs">;
+    readonly now: () => Date;
+  },
+  signal: AbortSignal,
+): Promise<ControllerView | null> {
+  const at = { timeMs: now().getTime(), isRecorded: false };
+  const late = withTimeout(systemClock, hubTimeoutMs, signal);
+  const facts = await readControllerFacts(hub, at, late);
+  return facts === undefined ? null : controllerViewOf(facts, served);
+}
+
+/** Whether replicas work for these. Null: it is not known. */
 export function controllerViewOf(
-  { serving, stopped, isUpstream }: ControllerFacts,
-  wanted: (shards: number) => ReadonlySet<Part> | undefined,
+  { serving, stopped, isUpstream, isForbidden }: ControllerFacts,
+  served: Served,
 ): ControllerView | null {
+  if (isForbidden === true) return notLookedAt;
   if (isUpstream) return null;
   if (serving === undefined) return stoppedView(stopped);
-  const needed = wanted(serving.shards);
+  const needed = partsOf(served, serving.shards);
   const isNeeded = (part: Part): boolean => needed?.has(part) ?? true;
   const unserved = serving.parts.filter((part) => isNeeded(part) && !serving.holders.has(part));
   return unserved.length === 0 ? working : unservedView(serving, unserved);
+}
+
+/** The parts of the fleet that serve these; undefined: all. */
+function partsOf({ clusters, hasSets }: Served, shards: number): ReadonlySet<Part> | undefined {
+  if (clusters.length === 0 && !hasSets) return undefined;
+  const own = clusters.map((cluster) => servedBy(cluster, { shards, holders: new Map() }).shard);
+  // With one shard the leader serves sets, too.
+  const ofSets: readonly Part[] = hasSets ? [shards === 1 ? 0 : "fleet"] : [];
+  return new Set<Part>([...own, ...ofSets]);
 }
 
 const working: ControllerView = {
@@ -115,6 +165,13 @@ const working: ControllerView = {
   message: null,
   since: null,
   next: [],
+};
+
+const notLookedAt: ControllerView = {
+  ...working,
+  works: null,
+  message:
+    "Whether a controller works could not be looked at: Leases or ClusterRoleBindings may not be listed",
 };
 
 function stoppedView(stopped: readonly ControllerDeployment[]): ControllerView | null {

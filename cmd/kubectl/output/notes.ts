@@ -63,12 +63,13 @@ function approvalLines({ sets }: FleetStatus, { commands }: Asked): readonly str
   return [`${countOf(waiting.length, "fleet set")} ${many} for an approval:`, ...steps];
 }
 
-/** The lines in front of the table where no controller works for what it shows. */
+/** The lines in front of the data where no controller works for what it shows, or where that could not be looked at. */
 export function controllerLines(
   { controller }: Pick<FleetStatus, "controller">,
-  { commands, recorded = false }: Asked,
+  { commands, recorded = false }: Pick<Asked, "commands" | "recorded">,
 ): readonly string[] {
   if (controller === null || controller.message === null) return [];
+  if (controller.works === null) return [`note: ${plainText(controller.message)}`];
   const next = recorded ? [] : controller.next.map((step) => stepLine(withHub(step, commands)));
   return [`error: ${plainText(controller.message)}`, ...next];
 }

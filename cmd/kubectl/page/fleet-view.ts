@@ -144,14 +144,15 @@ export function verdictOf(
 ): Verdict {
   const wrong = counts.bad + counts.unreachable + counts.warning;
   const all = total === 1 ? "installation" : "installations";
-  const idle = controller?.message ?? null;
-  if (idle !== null) return { tone: "bad", text: idle };
-  if (total === 0) return { tone: "healthy", text: "There are no installations" };
+  const said = controller?.message ?? null;
+  if (controller?.works === false && said !== null) return { tone: "bad", text: said };
+  const note = said === null ? "" : `. ${said}`;
+  if (total === 0) return { tone: "healthy", text: `There are no installations${note}` };
   return wrong === 0
-    ? { tone: "healthy", text: `Nothing is wrong with ${total} ${all}` }
+    ? { tone: "healthy", text: `Nothing is wrong with ${total} ${all}${note}` }
     : {
         tone: "bad",
-        text: `${wrong} of ${total} ${all} ${wrong === 1 ? "needs" : "need"} attention`,
+        text: `${wrong} of ${total} ${all} ${wrong === 1 ? "needs" : "need"} attention${note}`,
       };
 }
 

@@ -9,10 +9,12 @@ import { type ActionInput, print, tableText, timesOf } from "../../action.ts";
 import { clientVersion } from "../../client-version.ts";
 import { type ExitCode, exitCodes, UsageError } from "../../errors.ts";
 import type { Flags } from "../../flags.ts";
+import { type ControllerView, readControllerView } from "../../hub/controller-view.ts";
 import { readSet } from "../../hub/fleet-sets.ts";
 import { objectChanges } from "../../hub/hub-changes.ts";
 import { refusedStatusOf } from "../../hub/warnings.ts";
 import { inAscii, wantsAscii, widthOf } from "../../output/characters.ts";
+import { controllerLines } from "../../output/notes.ts";
 import { isDocument, jsonLine } from "../../output/output-format.ts";
 import { stampAt, troubleOf, Troubles } from "../../output/report.ts";
 import { commandsOf, stepLine, withHub } from "../../output/steps.ts";
@@ -50,15 +52,45 @@ export async function runRolloutStatus(input: Input, signal: AbortSignal): Promi
   await using access = await openClusterAccess(flags, { env: terminal.env, spokes: false }, signal);
   const set = await namedSet(input, { access, kind: "RolloutStatus" }, signal);
   if (typeof set === "number") return set;
+  const controller = new ShownController(input, access);
+  await controller.look(signal);
   if (options.watch !== true) {
     await printStatus(set, await refusedStatusOf(set, access, signal), input);
-    return codes[rolloutItemOf(set).outcome];
+    return controller.isIdle ? exitCodes.unhealthy : codes[rolloutItemOf(set).outcome];
   }
   const end = flags.timeoutGiven ? withTimeout(systemClock, flags.timeoutMs, signal) : signal;
-  const last = await watch(set, { access, input }, end);
+  const last = await watch(set, { access, input, controller }, end);
   if (!flags.quiet && !isDocument(flags)) terminal.stderr.write(stepsText(last, flags));
   if (last.outcome === "incomplete" && end.aborted && !signal.aborted) return exitCodes.timedOut;
-  return codes[last.outcome];
+  return controller.isIdle ? exitCodes.unhealthy : codes[last.outcome];
+}
+
+/** Says on standard error that no controller works for fleet sets, or that this could not be looked at, whenever that changes. */
+class ShownController {
+  readonly #input: Input;
+  readonly #access: ClusterAccess;
+  #view: ControllerView | null = null;
+
+  constructor(input: Input, access: ClusterAccess) {
+    this.#input = input;
+    this.#access = access;
+  }
+
+  /** Nobody looks after what the status says. */
+  get isIdle(): boolean {
+    return this.#view?.works === false;
+  }
+
+  async look(signal: AbortSignal): Promise<void> {
+    const { flags, terminal } = this.#input;
+    const place = { access: this.#access, now: terminal.now };
+    const view = await readControllerView({ clusters: [], hasSets: true }, place, signal);
+    const isSame = view?.message === this.#view?.message;
+    this.#view = view;
+    if (isSame || flags.quiet || signal.aborted) return;
+    const lines = controllerLines({ controller: view }, { commands: commandsOf(flags) });
+    terminal.stderr.write(lines.map((line) => `${line}\n`).join(""));
+  }
 }
 
 /** Throws UsageError for a format that cannot show changes. */
@@ -110,12 +142,13 @@ function stepsText(item: RolloutItem, flags: Flags): string {
 interface Watched {
   readonly access: ClusterAccess;
   readonly input: Input;
+  readonly controller: ShownController;
 }
 
 /** Shows the rollout after each change, until it is complete, has failed, or the signal aborts. Returns the last state that was shown. */
 async function watch(
   first: FleetSet,
-  { access, input }: Watched,
+  { access, input, controller }: Watched,
   signal: AbortSignal,
 ): Promise<RolloutItem> {
   const { terminal, flags } = input;
@@ -146,6 +179,7 @@ async function watch(
       }
       item = rolloutItemOf(set);
       shown.show(item);
+      await controller.look(signal);
     } catch (error) {
       if (!isAborted(signal)) troubles.report(troubleOf(error, null, access.hubTimeoutMs));
     }

@@ -4,7 +4,6 @@ import type { Component } from "../../../../api/component.ts";
 import { byText } from "../../../../api/fields.ts";
 import { targetId } from "../../../../api/keys.ts";
 import type { KnfCode } from "../../../../api/knf/knf-codes.ts";
-import type { Part } from "../../../../api/shards.ts";
 import { type ExitCode, exitCodes } from "../../errors.ts";
 import {
   type ControllerFacts,
@@ -150,13 +149,7 @@ export function controllerOf(
 ): ControllerView | null {
   if (facts === undefined) return null;
   const hasSets = sets !== null && sets.length > 0;
-  return controllerViewOf(facts, (shards) => {
-    if (items.length === 0 && !hasSets) return undefined;
-    const own = items.map(({ cluster }) => servedBy(cluster, { shards, holders: new Map() }).shard);
-    // With one shard the leader serves sets, too.
-    const ofSets: readonly Part[] = hasSets ? [shards === 1 ? 0 : "fleet"] : [];
-    return new Set<Part>([...own, ...ofSets]);
-  });
+  return controllerViewOf(facts, { clusters: items.map(({ cluster }) => cluster), hasSets });
 }
 
 function withReplica(item: StatusItem, facts: ControllerFacts | undefined): StatusItem {

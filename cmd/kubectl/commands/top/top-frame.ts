@@ -195,7 +195,9 @@ function headLines(shown: Shown, { columns }: Size, count: number): readonly Lin
   const missing = fleet.report.errors.filter(({ reason }) => reason === "NotFound");
   const found = plainText([counts, ...missing.map(({ message }) => message)].join(" "));
   const wrong = wrongOf(fleet);
-  const second: Line = wrong === null ? [{ text: found }] : [{ text: wrong, tone: "bad" }];
+  const { controller } = fleet.report;
+  const note = controller?.works === null ? ` ${plainText(controller.message ?? "")}` : "";
+  const second: Line = wrong === null ? [{ text: found + note }] : [{ text: wrong, tone: "bad" }];
   const filtered = count === fleet.report.items.length ? "" : `${count} shown. `;
   return [
     [
@@ -209,7 +211,7 @@ function headLines(shown: Shown, { columns }: Size, count: number): readonly Lin
 /** Why the rows below may be out of date; null: they are not. */
 function wrongOf({ trouble, report: { controller } }: FleetState): string | null {
   if (trouble !== null) return plainText(`HUB NOT READ: ${trouble}`);
-  const said = controller?.message ?? null;
+  const said = controller?.works === false ? controller.message : null;
   return said === null ? null : plainText(said);
 }
 

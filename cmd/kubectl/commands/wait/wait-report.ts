@@ -1,11 +1,14 @@
 import { byText } from "../../../../api/fields.ts";
+import { fleetSetKinds } from "../../../../api/fleet-set.ts";
 import { UsageError } from "../../errors.ts";
 import type { Fleet } from "../../fleet/fleet.ts";
+import { readControllerView } from "../../hub/controller-view.ts";
 import { watchHub } from "../../hub/hub-changes.ts";
 import { listInstallations } from "../../hub/installations.ts";
 import type { Report } from "../../main/report.ts";
 import { type Columns, onCluster, shortened, toned, wide } from "../../output/columns.ts";
 import { nameKey, nameOf } from "../../output/names.ts";
+import { controllerLines } from "../../output/notes.ts";
 import { type Subject, untilDone } from "./until-done.ts";
 import { askedSets, checkSetFlags, setGoalOf, setSubject } from "./wait-sets.ts";
 import {
@@ -35,9 +38,10 @@ export async function waitForGoal(fleet: Fleet, options: WaitFlags): Promise<Rep
   const subjectOf = subjectReader(fleet, options);
   const { min = "100%", stable = 0 } = options;
   minimumOf(min, 0);
+  const subject = await subjectOf(min);
   const { items, summary } = await untilDone(
     {
-      subject: await subjectOf(min),
+      subject,
       min,
       failFast: flags.failFast ?? true,
       // One look cannot tell for how long.
@@ -47,6 +51,7 @@ export async function waitForGoal(fleet: Fleet, options: WaitFlags): Promise<Rep
     },
     fleet.signal,
   );
+  const idle = summary.outcome === "timedOut" ? await idleLines(items, fleet) : [];
   return {
     items: items.toSorted(byText((item) => `${ranks[item.state]}\u0000${nameKey(item)}`)),
     summary,
@@ -57,8 +62,25 @@ export async function waitForGoal(fleet: Fleet, options: WaitFlags): Promise<Rep
     // As kubectl: the names of the objects that meet the condition.
     name: ({ state, kind, name }) =>
       state === "met" && kind !== null ? nameOf({ kind, name }) : undefined,
-    notes: () => [noteOf(summary)],
+    notes: () => [...idle, noteOf(summary)],
   };
+}
+
+function isSet({ kind }: WaitItem): boolean {
+  return kind !== null && Object.hasOwn(fleetSetKinds, kind);
+}
+
+/** The lines that say that no controller works for what was waited for in vain, or that this could not be looked at. */
+async function idleLines(items: readonly WaitItem[], fleet: Fleet): Promise<readonly string[]> {
+  const { now, signal, commands, flags } = fleet;
+  const access = await fleet.access();
+  const open = items.filter(({ state }) => state !== "met");
+  const served = {
+    clusters: open.filter((item) => !isSet(item)).map(({ cluster }) => cluster),
+    hasSets: open.some(isSet),
+  };
+  const controller = await readControllerView(served, { access, now }, signal);
+  return flags.quiet ? [] : controllerLines({ controller }, { commands });
 }
 
 /** Reads which sets or installations are waited for, and until what; the hub is not needed for that. Throws UsageError, as what it returns. */

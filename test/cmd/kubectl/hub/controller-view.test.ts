@@ -1,12 +1,15 @@
 import { describe, expect, test } from "vitest";
 
 import type { KubeObject } from "../../../../api/kubernetes.ts";
+import { controllerViewOf } from "../../../../cmd/kubectl/hub/controller-view.ts";
+import { verdictOf } from "../../../../cmd/kubectl/page/fleet-view.ts";
 import { recordedBinding } from "../controller-binding.ts";
 import { now } from "../fleet-facts.ts";
 import { runText } from "../run-text.ts";
+import { fleetSet, phased } from "../set-facts.ts";
 import { type Answer, startStubHub } from "../stub-hub.ts";
 import { lease } from "./lease-facts.ts";
-import { asks, binding, halfServed, mayNotList, run } from "./two-shards.ts";
+import { asks, binding, halfServed, mayNotList, mayNotListBindings, run } from "./two-shards.ts";
 
 const shardNames = ["knfleet-shard-0-of-2", "knfleet-shard-1-of-2", "knfleet-fleet"];
 
@@ -20,6 +23,21 @@ function recordedDeployment(available: number, namespace = "knfleet-system"): Ku
     spec: { replicas: 1, template: { spec: {} } },
     status: { availableReplicas: available },
   };
+}
+
+/** One look of `wait`, in vain. */
+async function waitFor(name: string): ReturnType<typeof runText> {
+  return await run(["wait", `ks/${name}`, "--for=version=9", "--timeout=0"], halfServed);
+}
+
+/** Runs a command on a hub with a complete set. */
+async function withSet(
+  line: readonly string[],
+  { leases, answer = asks }: { readonly leases: readonly KubeObject[]; readonly answer?: Answer },
+): ReturnType<typeof runText> {
+  const set = fleetSet({ namespace: "team-a", name: "prod", status: phased("Complete") });
+  await using hub = await startStubHub([set, ...leases, binding], answer);
+  return await runText([...line, "-n", "team-a"], { env: hub.env });
 }
 
 describe("while no controller works", () => {
@@ -144,8 +162,77 @@ describe("while no controller works", () => {
     const leader = [lease("knfleet-controller", { holder: "pod-a" })];
     const { stdout } = await run(["status", "--no-live", "-o", "json"], leader);
     expect(JSON.parse(stdout).controller).toMatchObject({ works: true, message: null });
-    const unknown = await run(["status", "--no-live", "-o", "json"], dead, mayNotList);
-    expect(JSON.parse(unknown.stdout).controller).toBeNull();
-    expect(unknown.exitCode).toBe(0);
+  });
+
+  describe("without the right to list what proves it", () => {
+    const note =
+      "Whether a controller works could not be looked at: Leases or ClusterRoleBindings may not be listed";
+
+    test.each([mayNotList, mayNotListBindings])("status and top say so once", async (answer) => {
+      const { stderr, exitCode } = await run(["status", "--no-live"], dead, answer);
+      expect(stderr.split(note)).toHaveLength(2);
+      expect(stderr.indexOf(`note: ${note}\n`)).toBe(0);
+      expect(exitCode).toBe(0);
+      const { stdout } = await run(["status", "--no-live", "-o", "json"], dead, answer);
+      expect(JSON.parse(stdout).controller).toMatchObject({ works: null, code: null });
+      const top = await run(["top", "--no-live", "--once"], dead, answer);
+      expect(top.stdout.split("\n")[1]).toContain(note.slice(0, 30));
+      expect(top.exitCode).toBe(0);
+    });
+
+    test("the headline of the page says so, and stays what it is", () => {
+      const facts = { serving: undefined, timeMs: 0, stopped: [], isUpstream: false } as const;
+      const view = controllerViewOf(
+        { ...facts, isForbidden: true },
+        { clusters: [], hasSets: true },
+      );
+      const counts = { bad: 0, unreachable: 0, warning: 0, progress: 0, healthy: 2, deleting: 0 };
+      expect(verdictOf({ counts, total: 2 }, view)).toEqual({
+        tone: "healthy",
+        text: `Nothing is wrong with 2 installations. ${note}`,
+      });
+    });
+
+    test("rollout status says so, with the exit code of the rollout", async () => {
+      const { stderr, exitCode } = await withSet(["rollout", "status", "kss/prod"], {
+        leases: dead,
+        answer: mayNotList,
+      });
+      expect(stderr).toContain(`note: ${note}\n`);
+      expect(exitCode).toBe(0);
+    });
+  });
+
+  describe("with a fleet set", () => {
+    const idle =
+      "error: No controller works since 2026-11-21T11:58:22Z: Lease knfleet-system/knfleet-controller of pod-a has run out\nnext: kubectl get pods -n knfleet-system\n";
+
+    test.each([[[]], [["-w"]]])("rollout status says so, and fails: %s", async (more) => {
+      const line = ["rollout", "status", "kss/prod", ...more];
+      const { stderr, exitCode } = await withSet(line, { leases: dead });
+      expect(stderr).toContain(idle);
+      expect(exitCode).toBe(1);
+    });
+
+    test("rollout status fails where the shards work, and no replica serves the fleet", async () => {
+      const leases = [...halfServed.slice(0, 1), lease("knfleet-fleet", { age: 60 })];
+      const { stderr, exitCode } = await withSet(["rollout", "status", "kss/prod"], { leases });
+      expect(stderr).toContain("error: No replica of the controller serves ");
+      expect(exitCode).toBe(1);
+    });
+
+    test("wait says so when its time is over", async () => {
+      const line = ["wait", "kss/prod", "--for=stage=other", "--timeout=0", "--no-fail-fast"];
+      const { stderr, exitCode } = await withSet(line, { leases: dead });
+      expect(stderr).toContain(idle);
+      expect(exitCode).toBe(124);
+    });
+  });
+
+  test("wait for an installation of a shard without a replica says so when its time is over", async () => {
+    expect((await waitFor("two")).stderr).toContain(
+      "error: No replica of the controller serves shard 1 of 2",
+    );
+    expect((await waitFor("one")).stderr).not.toContain("No replica");
   });
 });
