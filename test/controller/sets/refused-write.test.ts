@@ -2,7 +2,8 @@ import { expect, test } from "vitest";
 
 import { conditionOf } from "../../../api/conditions.ts";
 import { steering } from "../../../api/fleet-set.ts";
-import { apiError, hubWith, rollout, SetHub } from "./set-hub.ts";
+import { apiError } from "../../support/api-error.ts";
+import { hubWith, rollout, SetHub } from "./set-hub.ts";
 
 const quota = apiError(
   403,

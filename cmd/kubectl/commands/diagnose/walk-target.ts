@@ -281,7 +281,15 @@ async function walkInstallation(
     checkDeployments(one, found),
   );
   await walk.take("pods", [waiting, session, component], ([some, { client }, one], late) =>
-    checkPods(some, { client, kubectl: kubectlOn(one.spec?.clusterProfileRef) }, late),
+    checkPods(
+      some,
+      {
+        client,
+        kubectl: kubectlOn(one.spec?.clusterProfileRef),
+        findWebhook: webhookFinder(one, { client }, late),
+      },
+      late,
+    ),
   );
   await walk.take("conditions", [component], ([one], signal) => {
     const { kind, metadata } = one;

@@ -15,8 +15,8 @@ import {
 import { isReason, listInstallations } from "../../hub/installations.ts";
 import { servedBy } from "../../hub/replicas.ts";
 import { type SetItem, setItemOf, setsBeside } from "../../hub/set-view.ts";
-import type { FailOn } from "../../main/command-flags.ts";
 import { warningsOf } from "../../hub/warnings.ts";
+import type { FailOn } from "../../main/command-flags.ts";
 import {
   notFoundErrors,
   type ReportDocument,

@@ -2,6 +2,7 @@ import type { KubeClient } from "../../../../../access/kube/kube-client.ts";
 import { recordAt } from "../../../../../api/fields.ts";
 import { foreignText } from "../../../../../api/foreign-text.ts";
 import type { KubeObject } from "../../../../../api/kubernetes.ts";
+import { silentWebhookIn } from "../../../../../api/refusal-texts.ts";
 import { knownResource } from "../../../../../api/resources.ts";
 import {
   causeOfPods,
@@ -19,11 +20,13 @@ import { mapLimited } from "../../../spokes/read-clusters.ts";
 import { ifDenied } from "../../../spokes/spoke-reading.ts";
 import type { WorkloadKey } from "../../../spokes/workload-fact.ts";
 import { finding, type Finding, type HopResult, passed, passedWith } from "./hop.ts";
+import type { FindWebhook } from "./silent-webhook.ts";
 
 interface Cluster {
   readonly client: KubeClient;
   /** The kubectl command for the cluster. */
   readonly kubectl: string;
+  readonly findWebhook: FindWebhook;
 }
 
 const mostWorkloads = 10;
@@ -48,13 +51,14 @@ export async function checkPods(
     ...(causes.length === 1 ? [] : [one.message]),
     ...one.evidence,
   ]);
-  const next = cause === undefined ? [] : cause.next;
+  const { code = "KNF6010", next = [] } = cause ?? {};
   return passedWith(true, message, {
-    findings: [finding("error", "KNF6010", { message, evidence, next })],
+    findings: [finding("error", code, { message, evidence, next })],
   });
 }
 
-type Cause = Pick<Finding, "message" | "evidence" | "next">;
+/** Without a code it is KNF6010. */
+type Cause = Pick<Finding, "message" | "evidence" | "next"> & Partial<Pick<Finding, "code">>;
 
 const unobserved =
   "its cluster's kube-controller-manager has not looked at its latest change: it does not run, or is behind";
@@ -69,7 +73,7 @@ function isUnobserved(workload: KubeObject): boolean {
 
 async function findPodCause(
   { kind, namespace, name }: WorkloadKey,
-  { client, kubectl }: Cluster,
+  { client, kubectl, findWebhook }: Cluster,
   signal: AbortSignal,
 ): Promise<Cause | undefined> {
   const ref = { resource: knownResource("apps/v1", kind), namespace, name };
@@ -87,11 +91,15 @@ async function findPodCause(
   if (refusal !== undefined) {
     const object =
       set === undefined ? [kind.toLowerCase(), name] : ["replicaset", set.metadata.name];
-    return {
-      message: `${title}: ${causeOfRefusal(refusal)}`,
-      evidence: [`FailedCreate: ${foreignText(refusal, longestEvidence)}`],
-      next: [`${kubectl} ${words("describe", ...object, "-n", namespace)}`],
-    };
+    const cause = causeOfRefusal(refusal);
+    const said = `FailedCreate: ${foreignText(refusal, longestEvidence)}`;
+    const describe = `${kubectl} ${words("describe", ...object, "-n", namespace)}`;
+    const message = `${title}: ${cause}`;
+    if (silentWebhookIn(refusal) === undefined) {
+      return { message, evidence: [said], next: [describe] };
+    }
+    const { evidence, next } = await findWebhook(cause);
+    return { code: "KNF6016", message, evidence: [said, ...evidence], next: [...next, describe] };
   }
   return await findCauseInPods(workload, set, { ...place, title, kubectl });
 }

@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import type { KubeClient } from "../../../../../../access/kube/kube-client.ts";
 import type { KubeObject } from "../../../../../../api/kubernetes.ts";
 import { checkPods } from "../../../../../../cmd/kubectl/commands/diagnose/hops/pod-hop.ts";
+import { unexpected } from "../../../../../support/bare-client.ts";
 
 const key = { kind: "StatefulSet", namespace: "ns", name: "request-reply" } as const;
 const metadata = { namespace: "ns", name: key.name, uid: "u", resourceVersion: "1", generation: 1 };
@@ -57,7 +58,11 @@ test("the pods of a StatefulSet say what they wait for", async () => {
     status: counts,
     pods: [pod],
   });
-  const result = await checkPods([key], { client, kubectl: "kubectl" }, AbortSignal.timeout(9_000));
+  const result = await checkPods(
+    [key],
+    { client, kubectl: "kubectl", findWebhook: unexpected },
+    AbortSignal.timeout(9_000),
+  );
   expect(result.findings).toMatchObject([
     {
       code: "KNF6010",
@@ -78,7 +83,7 @@ test.each([
   const waiting = [{ ...key, kind }];
   const result = await checkPods(
     waiting,
-    { client, kubectl: "kubectl" },
+    { client, kubectl: "kubectl", findWebhook: unexpected },
     AbortSignal.timeout(9_000),
   );
   expect(result.findings).toMatchObject([
