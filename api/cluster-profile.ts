@@ -78,9 +78,16 @@ export function isKeptByUs({ spec }: ClusterProfile): boolean {
   return Object.values<string>(ownManagers).includes(manager);
 }
 
-/** True when the cluster manager has set the condition ControlPlaneHealthy to True. */
+/** Types of the conditions that decide whether a ClusterProfile is ready: the first one that it has. */
+export const healthConditions: readonly string[] = ["ControlPlaneHealthy", "Joined"];
+
+/**
+ * True when the cluster manager has set the condition ControlPlaneHealthy to True. A manager that never writes it, as GKE's fleet, says only that the cluster
+ * has joined: then the cluster itself shows whether it is healthy, when it is asked.
+ */
 export function isHealthy({ status }: ClusterProfile): boolean {
-  return conditionOf(status?.conditions, "ControlPlaneHealthy")?.status === "True";
+  const [healthy, joined] = healthConditions.map((type) => conditionOf(status?.conditions, type));
+  return (healthy ?? joined)?.status === "True";
 }
 
 /** Why a ClusterProfile with a finalizer is not ready: it is being deleted. Undefined for a profile that is not being deleted. */

@@ -18,7 +18,7 @@ export const accessCodes = {
   KNF2004: {
     name: "ClusterProfileHealthUnknown",
     meaning:
-      "The ClusterProfile has no condition ControlPlaneHealthy, which counts as not healthy.",
+      "The ClusterProfile has neither the condition ControlPlaneHealthy nor Joined=True, which counts as not healthy.",
     next: "Look whether the cluster manager runs; by hand, write the condition into the status.",
   },
   KNF2005: {

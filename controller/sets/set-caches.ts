@@ -7,6 +7,7 @@ import type { Clock } from "../../access/time/clock.ts";
 import {
   type ClusterProfile,
   clusterProfileApiVersion,
+  healthConditions,
   isClusterProfile,
 } from "../../api/cluster-profile.ts";
 import { isRecord, isSameJson, listAt, recordAt } from "../../api/fields.ts";
@@ -239,9 +240,10 @@ function whatCountsOf(object: KubeObject): KubeObject {
   const { creationTimestamp } = object.metadata;
   const status = recordAt(object, "status");
   const { properties = [] } = status;
-  const healthy = listAt(status, "conditions")
-    .filter(isRecord)
-    .filter(({ type }) => type === "ControlPlaneHealthy");
+  const conditions = listAt(status, "conditions").filter(isRecord);
+  const deciding = healthConditions
+    .map((wanted) => conditions.find(({ type }) => type === wanted))
+    .find((one) => one !== undefined);
   return {
     apiVersion: object.apiVersion,
     kind: object.kind,
@@ -254,7 +256,7 @@ function whatCountsOf(object: KubeObject): KubeObject {
       ...(creationTimestamp === undefined ? {} : { creationTimestamp }),
     },
     spec: object["spec"],
-    status: { properties, conditions: healthy.map(statusOnly) },
+    status: { properties, conditions: deciding === undefined ? [] : [statusOnly(deciding)] },
   };
 }
 

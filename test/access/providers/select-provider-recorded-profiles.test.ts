@@ -47,9 +47,7 @@ const kubeFleet = documented("aks.yaml", {
 
 describe("GKE", () => {
   test("its profiles are reached through the gateway of their region", async () => {
-    const profile = await recorded("gke-fleet");
-    const status = { ...profile.status, conditions: [healthy] };
-    const { provider, endpoint } = reach({ ...profile, status }, documented("gke.yaml"));
+    const { provider, endpoint } = reach(await recorded("gke-fleet"), documented("gke.yaml"));
     expect(provider).toBe("google");
     expect(endpoint).toEqual({
       server:
@@ -57,10 +55,15 @@ describe("GKE", () => {
     });
   });
 
-  test("a profile that says Joined alone is not ready", async () => {
+  test("a profile whose control plane is said to be unhealthy is not ready, though it has joined", async () => {
     const profile = await recorded("gke-fleet");
-    expect(() => reach(profile, documented("gke.yaml"))).toThrow(
-      /no condition ControlPlaneHealthy/,
+    const conditions = [
+      ...(profile.status?.conditions ?? []),
+      { ...healthy, status: "False" as const },
+    ];
+    const ill = { ...profile, status: { ...profile.status, conditions } };
+    expect(() => reach(ill, documented("gke.yaml"))).toThrow(
+      /no condition ControlPlaneHealthy=True/,
     );
   });
 });

@@ -6,6 +6,8 @@ import { isHealthy } from "../../../api/cluster-profile.ts";
 import { FleetError } from "../../../api/errors.ts";
 import { entryOf, fileOf, healthy, profileOf, rawProvider } from "../builders.ts";
 
+const joined = { ...healthy, type: "Joined" };
+
 test.each([
   { name: "a profile without conditions", conditions: null, is: false },
   {
@@ -18,7 +20,13 @@ test.each([
     conditions: [{ ...healthy, status: "Unknown" as const }],
     is: false,
   },
-  { name: "a joined cluster alone", conditions: [{ ...healthy, type: "Joined" }], is: false },
+  { name: "a joined cluster alone", conditions: [joined], is: true },
+  { name: "a cluster that left", conditions: [{ ...joined, status: "False" as const }], is: false },
+  {
+    name: "a joined cluster with an unhealthy control plane",
+    conditions: [joined, { ...healthy, status: "False" as const }],
+    is: false,
+  },
   { name: "a healthy control plane", conditions: [healthy], is: true },
 ])("$name is healthy: $is", ({ conditions, is }) => {
   expect(isHealthy(profileOf({ conditions }))).toBe(is);

@@ -139,7 +139,8 @@ export const upstreamNotes: Readonly<Record<string, UpstreamNote>> = {
     since,
   },
   ClusterProfileNotReady: {
-    means: "The condition ControlPlaneHealthy of the ClusterProfile is missing or not True.",
+    means:
+      "The condition ControlPlaneHealthy of the ClusterProfile is not True, or it has neither that nor Joined.",
     not: ["It does not mean that the cluster was asked: a missing condition counts, too."],
     since,
   },

@@ -85,8 +85,8 @@ export async function readWay(
 function healthOf(profile: ClusterProfile): Pick<TreeNode, "state" | "message"> {
   const leaving = leavingMessage(profile);
   if (leaving !== undefined) return { state: "FAIL", message: leaving };
-  if (isHealthy(profile)) return { state: "OK", message: "ControlPlaneHealthy" };
   const said = conditionOf(profile.status?.conditions, "ControlPlaneHealthy");
+  if (isHealthy(profile)) return { state: "OK", message: said?.type ?? "Joined" };
   const message =
     said === undefined
       ? "has no condition ControlPlaneHealthy"

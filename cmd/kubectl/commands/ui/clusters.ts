@@ -70,11 +70,10 @@ function healthOf(profile: ClusterProfile): Pick<ClusterItem, "healthy" | "messa
   const leaving = leavingMessage(profile);
   if (leaving !== undefined) return { healthy: false, message: foreignText(leaving) };
   const condition = conditionOf(profile.status?.conditions, "ControlPlaneHealthy");
+  if (isHealthy(profile)) return { healthy: true, message: null };
   if (condition === undefined) return { healthy: null, message: null };
   const { message = "" } = condition;
-  return isHealthy(profile)
-    ? { healthy: true, message: null }
-    : { healthy: false, message: message === "" ? null : foreignText(message) };
+  return { healthy: false, message: message === "" ? null : foreignText(message) };
 }
 
 function accessOf({ status }: ClusterProfile): Pick<ClusterItem, "provider" | "server"> {

@@ -5,6 +5,7 @@ import {
   type ClusterProfile,
   clusterProfileApiVersion,
   isClusterProfile,
+  isHealthy,
   isKeptByUs,
   leavingMessage,
 } from "../../../../../api/cluster-profile.ts";
@@ -71,6 +72,9 @@ export function checkHealth(profile: ClusterProfile): HopResult<ClusterProfile> 
     return passedWith(profile, leaving, {
       findings: [finding("error", "KNF2014", { message: leaving, evidence, next: see })],
     });
+  }
+  if (condition === undefined && isHealthy(profile)) {
+    return passed(profile, "Joined=True; its manager says nothing of ControlPlaneHealthy");
   }
   if (condition === undefined) {
     const message = `${title} has no condition ControlPlaneHealthy`;
