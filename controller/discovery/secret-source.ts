@@ -26,6 +26,8 @@ const keyAnnotation = "knfleet.dev/kubeconfig-key";
 const longestKey = 253;
 
 const missing = { kind: "missing", why: "does not exist" } as const;
+/** A finalizer holds the Secret. Whoever deleted it wants its credential to be used no more. */
+const leaving = { kind: "missing", why: "is being deleted" } as const;
 
 interface ContextAccess {
   /** Undefined: the current context. */
@@ -111,7 +113,7 @@ function readContexts(
   const text = Buffer.from(base64, "base64").toString("utf8");
   return kubeconfigClusters(text, contexts, nowMs).map((one) => ({
     context: one.isCurrent ? undefined : one.context,
-    access: accessOf(one),
+    access: secret.metadata.deletionTimestamp === undefined ? accessOf(one) : leaving,
   }));
 }
 

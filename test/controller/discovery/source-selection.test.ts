@@ -2,7 +2,11 @@ import { describe, expect, test } from "vitest";
 
 import type { KubeObject } from "../../../api/kubernetes.ts";
 import { sourceOfCluster } from "../../../controller/discovery/cluster-api-source.ts";
-import { secretSelector, sourcesOfSecret } from "../../../controller/discovery/secret-source.ts";
+import {
+  accessOfSecret,
+  secretSelector,
+  sourcesOfSecret,
+} from "../../../controller/discovery/secret-source.ts";
 import type { SourceHealth } from "../../../controller/discovery/source.ts";
 import { valueAt } from "../../fleet/json-record.ts";
 import { cluster, clusterOf, secretOf, settings } from "./source-objects.ts";
@@ -35,6 +39,18 @@ test.each([
   expect(sourcesOfSecret(secretOf(name), settings, Date.now()).map((one) => one.name)).toEqual(
     names,
   );
+});
+
+test("the credential of a Secret that is being deleted is used no more, and its clusters keep their names", () => {
+  const deletionTimestamp = "2026-11-02T00:00:00Z";
+  const secret = secretOf("spoke-1");
+  const gone = { ...secret, metadata: { ...secret.metadata, deletionTimestamp } };
+  const [before, after] = [secret, gone].map((one) => sourcesOfSecret(one, settings, Date.now()));
+  expect(before).toMatchObject([{ name: "spoke-1", access: { kind: "cluster" } }]);
+  const is = { kind: "missing", why: "is being deleted" };
+  expect(after).toMatchObject([{ name: "spoke-1", access: is }]);
+  expect(after?.map(({ identity }) => identity)).toEqual(before?.map(({ identity }) => identity));
+  expect(accessOfSecret(gone, "kubeconfig", Date.now())).toEqual(is);
 });
 
 test("a Secret may ask for a profile of each context", () => {
