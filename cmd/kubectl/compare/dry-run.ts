@@ -1,5 +1,6 @@
 import { ApiError } from "../../../access/kube/api-error.ts";
 import { collectionPath } from "../../../access/kube/kube-path.ts";
+import { codeOfRefusal } from "../../../access/kube/obstacle.ts";
 import { isRecord } from "../../../api/fields.ts";
 import { foreignText } from "../../../api/foreign-text.ts";
 import { describe, type KubeObject, type Manifest } from "../../../api/kubernetes.ts";
@@ -66,8 +67,10 @@ export async function dryRun(
   } catch (error) {
     if (!(error instanceof ApiError) || error.status === 401) throw error;
     if (isReplaceable(object.key, error.causes)) return { kind: "replaced" };
+    // A webhook or policy chooses its status.
+    const isDenied = codeOfRefusal(error) === "AdmissionRefused";
     // Its namespace or its kind does not exist yet.
-    if (live === undefined && error.status === 404) {
+    if (live === undefined && error.status === 404 && !isDenied) {
       return { kind: "stored", object: object.manifest };
     }
     return { kind: "refused", message: refusalText(object, error) };

@@ -1,5 +1,6 @@
 import { ApiError } from "../../../../access/kube/api-error.ts";
 import { deniedRightIn } from "../../../../access/kube/missing-right.ts";
+import { codeOfRefusal } from "../../../../access/kube/obstacle.ts";
 import { withTimeout } from "../../../../access/time/deadline.ts";
 import { systemClock } from "../../../../access/time/system-clock.ts";
 import { type FleetSet, fleetSetApiVersion } from "../../../../api/fleet-set.ts";
@@ -46,7 +47,9 @@ export async function dryRun(
 }
 
 function answerOf({ status, message, isStatus }: ApiError): DryRun {
-  const isAnswer = isStatus && [400, 403, 404, 409, 413, 422].includes(status);
+  // A webhook or policy chooses its status.
+  const isDenied = codeOfRefusal({ status, message }) === "AdmissionRefused";
+  const isAnswer = isDenied || (isStatus && [400, 403, 404, 409, 413, 422].includes(status));
   // Without the right the hub says nothing about the set.
   if (!isAnswer || (status === 403 && deniedRightIn(message) !== undefined)) {
     return { kind: "unasked", why: message };

@@ -39,6 +39,21 @@ async function planned(
 }
 
 describe("rollout plan -f", () => {
+  test.each([418, 500])("says what a webhook refuses with status %s", async (code) => {
+    const message = 'admission webhook "sets.example.com" denied the request: no';
+    const { stderr } = await planned(
+      {},
+      {
+        on: [set],
+        answer: ({ method }) =>
+          method === "GET"
+            ? undefined
+            : { status: code, body: { kind: "Status", apiVersion: "v1", code, message } },
+      },
+    );
+    expect(stderr).toContain(`warning: the hub refuses the set: ${message}`);
+  });
+
   test.each([
     { name: "a new set", on: [], method: "POST" },
     { name: "a set that it has", on: [set], method: "PATCH" },
