@@ -159,6 +159,7 @@ export interface FleetSetStatus {
   readonly clusters?: Readonly<Record<string, number>>;
   readonly stages?: readonly StageStatus[];
   readonly notable?: readonly NotableCluster[];
+  readonly standings?: readonly StandingStatus[];
   readonly conditions?: readonly Condition[];
 }
 
@@ -168,6 +169,20 @@ export interface NotableCluster {
   readonly reason: string;
   readonly message: string;
   readonly since?: string;
+}
+
+/** What the next process has to know about a cluster since its stamp. The times are RFC 3339. */
+export interface StandingStatus {
+  /** `namespace/name` of the ClusterProfile. */
+  readonly cluster: string;
+  /** The stamp that it is about. */
+  readonly stampedAt: string;
+  /** From when its deadline counts. Absent: its stamp. */
+  readonly countsFrom?: string;
+  /** Since when it was done, when it was last seen to answer. */
+  readonly doneSince?: string;
+  /** It has failed, and was not done since. */
+  readonly failed?: boolean;
 }
 
 export type FleetSet = KubeObject & {

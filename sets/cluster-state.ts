@@ -17,7 +17,7 @@ import {
 } from "./component-condition.ts";
 import type { DesiredSpec } from "./desired-spec.ts";
 import { differingField, fieldManagerOf } from "./differing-field.ts";
-import { countsFromOf, guessOf, type Standing } from "./standing.ts";
+import { countsFromOf, type DeadlineTimes, guessOf, type Standing } from "./standing.ts";
 import { refusedStep } from "./version-step.ts";
 
 export type ClusterStateName =
@@ -65,16 +65,13 @@ export interface ClusterFacts {
   readonly obstacle: { readonly reason: string; readonly message: string } | undefined;
   /** The obstacle before the cluster gets a revision; absent: none. */
   readonly waitsFor?: string | undefined;
-  /** Whether it has been done since its last stamp; undefined: not known. */
+  /** What is known about it since its last stamp; undefined: nothing. */
   readonly standing?: Standing | undefined;
 }
 
 /** The facts that all clusters of a set share. Times are ms since the epoch. */
-export interface Timing {
-  readonly now: number;
+export interface Timing extends DeadlineTimes {
   readonly minReadyMs: number;
-  /** Undefined: a cluster never times out. */
-  readonly deadlineMs: number | undefined;
   /** When a pause ended: deadlines count from here. */
   readonly resumedAt: number;
   /** When a user asked to try the revision again. */
@@ -109,19 +106,19 @@ function stateWithoutChild({
 }
 
 /**
- * An unreachable cluster is no failure, with one exception. When the rollout is halted and the cluster may be the cause, because it was never seen
- * done, it keeps the halt until it answers and is ready, or until a user asks to try again.
+ * An unreachable cluster is no failure, with one exception. When the rollout is halted and the cluster had failed before it went dark, it keeps the halt
+ * until it answers and is ready, or until a user asks to try again.
  */
 function darkState(facts: ClusterFacts, timing: Timing): ClusterState | undefined {
   const dark = unreachableState(facts, timing);
   if (dark === undefined || !(timing.isHalted || timing.mayBeHalted)) return dark;
   const { child, desired, revision, standing } = facts;
   if (child === undefined || !hasRevision(child, revision)) return dark;
-  if (standing?.doneSince !== undefined) return dark;
+  if (standing !== undefined && standing.hasFailed !== true) return dark;
   const version = "spec" in desired ? desired.spec["version"] : undefined;
   const isReady = readyState(child, version, timing) !== undefined;
   if (isReady || isRetriedAfterStamp(child, timing)) return dark;
-  const message = `Was not ready when it went dark: ${dark.message}`;
+  const message = `Had failed when it went dark: ${dark.message}`;
   return { name: "Failed", reason: dark.reason, message, isDark: true };
 }
 
@@ -174,8 +171,7 @@ function isStamped(
 /** Whether a cluster that failed was not stamped since a user asked to try again. */
 function isToBeRetried(facts: ClusterFacts, timing: Timing): boolean {
   if (facts.child === undefined || !isRetriedAfterStamp(facts.child, timing)) return false;
-  const { name } = stateAfterStamp(facts, { ...timing, retriedAt: 0 });
-  return name === "Failed" || name === "TimedOut";
+  return isFailed(stateAfterStamp(facts, { ...timing, retriedAt: 0 }));
 }
 
 /** After the clock went back, a wish with a later time does not count: each stamp would be before it. */
@@ -210,6 +206,11 @@ export function isThrough({ name }: ClusterState): boolean {
   return name === "Done" || name === "Diverged";
 }
 
+/** Whether a cluster counts against `maxFailures`. */
+export function isFailed({ name }: ClusterState): boolean {
+  return name === "Failed" || name === "TimedOut";
+}
+
 function blockedState(child: Component, now: number): ClusterState | undefined {
   const eligible = componentCondition(child, "VersionMigrationEligible");
   if (eligible.status === "False" && !isStale(child, eligible, now)) {
@@ -236,11 +237,11 @@ function settledState(watched: Watched, wanted: unknown, timing: Timing): Cluste
   return now < until ? { ...tooShort, name: "TimedOut", until } : settled;
 }
 
-/** From when the deadline of a cluster counts. A guess ends no halt. */
+/** From when the deadline of a cluster counts. */
 function countsFrom({ child, standing }: Watched, timing: Timing): number {
   const { now, isHalted } = timing;
-  const known = standing ?? guessOf(child, now);
-  const seen = isHalted && known.isGuess === true ? 0 : countsFromOf(known, timing);
+  const known = standing ?? guessOf(child, timing);
+  const seen = countsFromOf(known, child, timing);
   return Math.max(updatedAtOf(child, now), seen, ...(isHalted ? [] : restartsOf(child, timing)));
 }
 
@@ -266,7 +267,8 @@ function readyState(
 
 const tooShort = { reason: "Settling", message: "Ready for too short a time yet" } as const;
 
-function readySince(child: Component, now: number): number {
+/** Since when a component that is ready now has been so since its stamp. */
+export function readySince(child: Component, now: number): number {
   const ready = conditionOf(child.status?.conditions, "Ready");
   return Math.max(timeOf(ready?.lastTransitionTime, now), updatedAtOf(child, now));
 }
@@ -317,23 +319,9 @@ function lateState({ child, standing }: Watched, timing: Timing): ClusterState {
   const untilCounts = now < countsAt ? countsAt : Number.POSITIVE_INFINITY;
   const isStopped = deadlineMs === undefined || (isPaused && !isHalted);
   if (isStopped) return { ...facts, ...untilTime(untilCounts) };
-  const until = lateAt({ child, standing }, timing, deadlineMs);
+  const until = countsFrom({ child, standing }, timing) + deadlineMs;
   if (now >= until) return { ...facts, name: "TimedOut" };
   return { ...facts, ...untilTime(Math.min(until, untilCounts)) };
-}
-
-/**
- * When a cluster that is not done times out. A cluster whose stamp this process did not see may have been done before. It is then not late by its
- * stamp while it is unready for a moment.
- */
-function lateAt({ child, standing }: Watched, timing: Timing, deadlineMs: number): number {
-  const { now, isHalted } = timing;
-  const known = countsFrom({ child, standing }, timing) + deadlineMs;
-  if (isHalted || (standing ?? guessOf(child, now)).isGuess !== true) return known;
-  const byStamp = Math.max(updatedAtOf(child, now), ...restartsOf(child, timing)) + deadlineMs;
-  const inOnePiece =
-    timeOf(componentCondition(child, "Ready").since, now) + Math.min(graceMs, deadlineMs);
-  return Math.min(known, Math.max(byStamp, inOnePiece));
 }
 
 /** A time to look again, where there is one. */

@@ -12,7 +12,7 @@ import {
   type Stage,
   type Stamp,
 } from "./facts.ts";
-import { historyAfter } from "./history.ts";
+import { historyAfter, standingsAfter } from "./history.ts";
 import { deadlineTimes, stagesWith } from "./members.ts";
 import { type RecordEntry } from "./record-entry.ts";
 import { haltEntry, hasDeeds, newEntries, recorded } from "./record.ts";
@@ -113,12 +113,14 @@ class Decider {
   readonly #news: readonly RecordEntry[];
   readonly #isPaused: boolean;
   readonly #isComplete: boolean;
+  readonly #times: ReturnType<typeof deadlineTimes>;
 
   constructor(facts: SetFacts, selected: readonly SelectedCluster[], now: number) {
     const { set, revisions } = facts;
     this.#facts = facts;
     this.#selected = selected;
     this.#now = now;
+    this.#times = deadlineTimes(set, now);
     this.#plan = planRemovals(facts, selected, now);
     const update = newestOf(revisions);
     if (update === undefined) throw new Error("A set is decided on after its revision is recorded");
@@ -130,9 +132,8 @@ class Decider {
   }
 
   decide(): Decision {
-    const decision = this.#decided();
-    const entries = [...this.#news, ...(decision.records?.entries ?? [])];
-    const { records: _, ...rest } = decision;
+    const { records, ...rest } = this.#decided();
+    const entries = [...this.#news, ...(records?.entries ?? [])];
     const isTold = entries.length === 0 && !hasDeeds(this.#facts.set);
     return isTold ? rest : { ...rest, records: { name: this.#update.name, entries } };
   }
@@ -197,7 +198,7 @@ class Decider {
   }
 
   #rollBack(): Decision {
-    const current = this.#current ?? this.#update;
+    const current = this.#judge;
     const stages = this.#stagesWith(current, true);
     const walk = this.#walk(stages);
     const progress = walk.progress.map(notBegun);
@@ -263,8 +264,7 @@ class Decider {
   }
 
   #stagesWith(revision: Revision, ignoresOrder = false): readonly Stage[] {
-    const { retriedAt } = this.#update;
-    const judgement = { revision, now: this.#now, retriedAt, ignoresOrder };
+    const judgement = { revision, now: this.#now, retriedAt: this.#update.retriedAt, ignoresOrder };
     return stagesWith(this.#facts, this.#selected, judgement);
   }
 
@@ -286,6 +286,11 @@ class Decider {
     return new Map(names.map((name) => [name, before?.get(name) ?? this.#now]));
   }
 
+  /** The revision by which the clusters are judged. */
+  get #judge(): Revision {
+    return this.#update.failed ? (this.#current ?? this.#update) : this.#update;
+  }
+
   get #admission(): Admission {
     return { facts: this.#facts, now: this.#now, update: this.#update, current: this.#current };
   }
@@ -293,9 +298,8 @@ class Decider {
   #historyAfter(stages: readonly Stage[]): Pick<Decision, "history"> {
     const { history } = this.#facts;
     if (history === undefined) return {};
-    const emptySince = this.#emptyTimes(stages);
-    const times = deadlineTimes(this.#facts.set, this.#now);
-    return { history: { ...historyAfter(history, stages, times), emptySince } };
+    const after = historyAfter(history, stages, this.#times);
+    return { history: { ...after, emptySince: this.#emptyTimes(stages) } };
   }
 
   /** The record of the revision with the missing entries. */
@@ -326,6 +330,7 @@ class Decider {
       currentRevision: this.#current?.name,
       failedRevision: this.#update.failed ? this.#update.name : undefined,
       suspicious: plan.suspicious,
+      standings: standingsAfter(results.stages, this.#judge.name, this.#times),
     } as const;
     const times = [...nextDecisionsAt, plan.nextDecisionAt].filter((time) => time !== undefined);
     return {

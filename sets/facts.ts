@@ -5,7 +5,7 @@ import type { Answers, Verification } from "./check-answer.ts";
 import type { ClusterState } from "./cluster-state.ts";
 import type { DesiredSpec, RevisionContent } from "./desired-spec.ts";
 import type { RecordEntry } from "./record-entry.ts";
-import type { History } from "./standing.ts";
+import type { History, Standing } from "./standing.ts";
 
 /** A ControllerRevision of a set. */
 export interface Revision {
@@ -76,6 +76,8 @@ export interface Member {
   readonly desired: DesiredSpec;
   /** Its state by that revision. */
   readonly state: ClusterState;
+  /** What was known about it before the decision; absent: it has no component. */
+  readonly standing?: Standing | undefined;
   /** What is to be asked about it; absent: nothing. */
   readonly verification?: Verification;
 }

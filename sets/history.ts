@@ -1,48 +1,107 @@
-import { isThrough, restartsOf, type Timing } from "./cluster-state.ts";
+import { timestampOf } from "../api/conditions.ts";
+import type { FleetSetStatus } from "../api/fleet-set.ts";
+import { isFailed, isThrough, readySince, restartsOf, type Timing } from "./cluster-state.ts";
+import { hasRevision, updatedAtOf } from "./component-condition.ts";
 import type { Member, Stage } from "./facts.ts";
-import {
-  countsFromOf,
-  type History,
-  type Seen,
-  stampOf,
-  type Standing,
-  standingOf,
-} from "./standing.ts";
+import { countsFromOf, type History, type Seen, stampOf, type Standing } from "./standing.ts";
 
-type Times = Pick<Timing, "now" | "deadlineMs" | "resumedAt">;
+type Times = Pick<Timing, "now" | "deadlineMs" | "resumedAt" | "minReadyMs">;
+
+/** Bytes of the standings in the status of a set. */
+const maxStoredBytes = 5_000;
 
 /** The history after the clusters were judged. */
 export function historyAfter(history: History, stages: readonly Stage[], times: Times): History {
   const clusters = new Map<string, Seen>();
   for (const { members } of stages) {
-    for (const { key, child, state } of members) {
-      const before = standingOf(history, { key, child }, times.now);
-      if (child === undefined || before === undefined) continue;
-      clusters.set(key, {
-        ...standingAfter(before, { child, state }, times),
-        stamp: stampOf(child),
-      });
+    for (const { key, child, state, standing } of members) {
+      if (child === undefined || standing === undefined) continue;
+      const after = standingAfter(standing, { child, state }, times);
+      clusters.set(key, { ...after, stamp: stampOf(child) });
     }
   }
   return { ...history, clusters };
 }
 
-function standingAfter(
-  before: Standing,
-  {
-    child,
-    state,
-  }: { readonly child: NonNullable<Member["child"]>; readonly state: Member["state"] },
-  times: Times,
-): Standing {
-  const { doneSince, countsFrom, isGuess } = before;
+interface Judged {
+  readonly child: NonNullable<Member["child"]>;
+  readonly state: Member["state"];
+}
+
+function standingAfter(before: Standing, { child, state }: Judged, times: Times): Standing {
+  const { doneSince, countsFrom, isGuess, hasFailed } = before;
   if (isThrough(state)) {
     if (doneSince !== undefined) return before;
     const counts = Math.max(countsFrom, ...restartsOf(child, times));
     // A process that has just begun sees by the condition since when the cluster is ready.
-    return { countsFrom: counts, doneSince: isGuess === true ? countsFrom : times.now };
+    const readyAt = Math.min(times.now, readySince(child, times.now) + times.minReadyMs);
+    return { countsFrom: counts, doneSince: isGuess === true ? readyAt : times.now };
   }
   // The present state of the cluster cannot be read.
   if (state.name === "Unreachable" || state.isDark === true) return before;
-  return doneSince === undefined ? before : { countsFrom: countsFromOf(before, times) };
+  const isKnown = hasFailed === true && isGuess !== true;
+  const counts = { countsFrom: countsFromOf(before, child, times) };
+  return isKnown || isFailed(state) ? { ...counts, hasFailed: true } : counts;
+}
+
+type Stored = NonNullable<FleetSetStatus["standings"]>[number];
+
+/**
+ * What the status hands on to the next process: the clusters that failed, and those whose deadline counts from another time than their conditions show. Without an entry a cluster counts
+ * from its stamp, so that what has no room makes the next process careful.
+ */
+export function standingsAfter(
+  stages: readonly Stage[],
+  revision: string,
+  times: Times,
+): readonly Stored[] {
+  const entries = stages
+    .flatMap(({ members }) => members.flatMap((member) => storedOf(member, revision, times)))
+    .toSorted((a, b) => rankOf(a) - rankOf(b) || (a.cluster < b.cluster ? -1 : 1));
+  let bytes = 0;
+  return entries.filter((entry) => {
+    bytes += Buffer.byteLength(JSON.stringify(entry)) + 1;
+    return bytes <= maxStoredBytes;
+  });
+}
+
+function rankOf({ failed }: Stored): number {
+  return failed === true ? 0 : 1;
+}
+
+function storedOf(
+  { key, child, state, standing }: Member,
+  revision: string,
+  times: Times,
+): readonly Stored[] {
+  if (child === undefined || standing === undefined || !hasRevision(child, revision)) return [];
+  if (state.name === "Pending" || state.name === "Excluded") return [];
+  const after = standingAfter(standing, { child, state }, times);
+  if (!isToBeStored(after, { child, state }, times)) return [];
+  const { countsFrom, doneSince, hasFailed } = after;
+  const stampedAt = updatedAtOf(child, times.now);
+  return [
+    {
+      cluster: key,
+      stampedAt: stampOf(child),
+      ...(countsFrom > stampedAt ? { countsFrom: timestampOf(new Date(countsFrom)) } : {}),
+      ...(doneSince === undefined ? {} : { doneSince: timestampOf(new Date(doneSince)) }),
+      ...(hasFailed === true ? { failed: true } : {}),
+    },
+  ];
+}
+
+function isToBeStored(
+  { countsFrom, doneSince, hasFailed }: Standing,
+  { child, state }: Judged,
+  times: Times,
+): boolean {
+  const { now, deadlineMs } = times;
+  if (hasFailed === true) return true;
+  if (doneSince !== undefined) {
+    if (!isThrough(state)) return true;
+    // The trouble before is over.
+    if (deadlineMs === undefined || now - doneSince >= deadlineMs) return false;
+  }
+  return countsFrom > Math.max(updatedAtOf(child, now), ...restartsOf(child, times));
 }

@@ -11,7 +11,7 @@ import { isExcluded } from "./select-clusters.ts";
 import { isPaused, resumedAtOf } from "./set-status.ts";
 import { skipOf } from "./skips.ts";
 import { type Candidate, stageOf, stagesOf, unmatchedStage } from "./stages.ts";
-import { standingOf } from "./standing.ts";
+import { memoryOf, standingOf } from "./standing.ts";
 import { verificationOf, verifiedState, verifyOf } from "./verify.ts";
 
 const usualDeadlineMs = 900_000;
@@ -112,15 +112,17 @@ function judgeOf({ set, obstacles, history, waits }: SetFacts, judgeFacts: Judge
   const specs = new DesiredSpecs(content);
   const hasDigest = content.digest !== undefined;
   const timing = timingOf(set, judgeFacts);
+  const memory = memoryOf(set, history, judgeFacts.now);
   return ({ key, profile, child }, excluded) => {
     const desired = profile === undefined ? { spec: {}, hash: "" } : specs.of(profile);
     const obstacle = obstacles.get(key);
     const known = { profile, child, desired };
     const waitsFor = judgeFacts.ignoresOrder === true ? undefined : waits?.get(key);
-    const standing = standingOf(history, { key, child }, judgeFacts.now);
+    const standing = standingOf(memory, { key, child }, timing);
     return {
       key,
       ...known,
+      standing,
       state: clusterState(
         { ...known, revision, hasDigest, excluded, obstacle, standing, waitsFor },
         timing,
@@ -139,20 +141,20 @@ function wasHalted({ status }: FleetSet, { name }: Revision): boolean {
 export function deadlineTimes(
   set: FleetSet,
   now: number,
-): Pick<Timing, "now" | "deadlineMs" | "resumedAt"> {
-  const { progressDeadline } = set.spec.rollout ?? {};
+): Pick<Timing, "now" | "deadlineMs" | "resumedAt" | "minReadyMs"> {
+  const { progressDeadline, minReadySeconds = 0 } = set.spec.rollout ?? {};
   const isEndless = progressDeadline === "None";
   return {
     now,
     deadlineMs: isEndless ? undefined : durationOf(progressDeadline, usualDeadlineMs),
     resumedAt: timeOf(resumedAtOf(set, now), now),
+    minReadyMs: minReadySeconds * 1_000,
   };
 }
 
 function timingOf(set: FleetSet, { now, retriedAt, revision }: JudgeFacts): Timing {
   return {
     ...deadlineTimes(set, now),
-    minReadyMs: (set.spec.rollout?.minReadySeconds ?? 0) * 1_000,
     retriedAt: retriedAt === undefined ? 0 : Date.parse(retriedAt),
     isPaused: isPaused(set),
     isHalted: wasHalted(set, revision),

@@ -32,6 +32,7 @@ export interface RolloutReport extends Outline {
   readonly updateRevision: string;
   readonly currentRevision: string | undefined;
   readonly failedRevision: string | undefined;
+  readonly standings: NonNullable<FleetSetStatus["standings"]>;
 }
 
 const maxNotable = 20;
@@ -121,6 +122,7 @@ export function rolloutStatus(set: FleetSet, found: RolloutReport, now: number):
     clusters: summary.clusters,
     stages: progress.map(({ status }) => withStamps(status, stamps)),
     notable: summary.notable,
+    ...(report.standings.length === 0 ? {} : { standings: report.standings }),
     conditions: withKstatus(set, conditionsWith(set, conditionsOf(report, summary), now), {
       phase: report.phase,
       cause: { reason: report.phase, message: phaseMessage(report) },

@@ -3,7 +3,13 @@ import { createHash } from "node:crypto";
 import type { ClusterProfile } from "../api/cluster-profile.ts";
 import type { Component } from "../api/component.ts";
 import { type FleetSetSpec, setLabels, type StageSpec } from "../api/fleet-set.ts";
-import { type ClusterState, isReadyWith, movingStates, waitsForSet } from "./cluster-state.ts";
+import {
+  type ClusterState,
+  isFailed,
+  isReadyWith,
+  movingStates,
+  waitsForSet,
+} from "./cluster-state.ts";
 import type { Member, Revision, SelectedCluster, Stage, Stamp } from "./facts.ts";
 import { matchesProfile } from "./select-clusters.ts";
 
@@ -85,8 +91,7 @@ function isLeftUnready({ child, state }: Member): boolean {
 }
 
 function isBroken(member: Member): boolean {
-  const { name } = member.state;
-  return name === "Failed" || name === "TimedOut" || isBlockedUnready(member);
+  return isFailed(member.state) || isBlockedUnready(member);
 }
 
 /** True for a blocked cluster that is not ready since its last stamp. */

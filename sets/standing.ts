@@ -1,6 +1,7 @@
 import type { Component } from "../api/component.ts";
-import { setAnnotations } from "../api/fleet-set.ts";
-import { componentCondition, timeOf, updatedAtOf } from "./component-condition.ts";
+import { conditionOf } from "../api/conditions.ts";
+import { type FleetSet, type FleetSetStatus, setAnnotations } from "../api/fleet-set.ts";
+import { graceMs, timeOf, updatedAtOf } from "./component-condition.ts";
 
 /** The knowledge about a cluster since its last stamp. Times are ms since the epoch. */
 export interface Standing {
@@ -8,8 +9,17 @@ export interface Standing {
   readonly doneSince?: number;
   /** From when its deadline counts: its stamp, or so much later as it was done meanwhile. */
   readonly countsFrom: number;
-  /** The process began after the stamp: it may have been done before. */
+  /** It has failed, and was not done since. */
+  readonly hasFailed?: true;
+  /** Neither this process nor the status of the set knows the cluster since its stamp. */
   readonly isGuess?: true;
+}
+
+/** The times by which deadlines count. */
+export interface DeadlineTimes {
+  readonly now: number;
+  /** Undefined: a cluster never times out. */
+  readonly deadlineMs: number | undefined;
 }
 
 /**
@@ -18,23 +28,28 @@ export interface Standing {
  */
 export function countsFromOf(
   { countsFrom, doneSince }: Standing,
-  { now, deadlineMs }: { readonly now: number; readonly deadlineMs: number | undefined },
+  child: Component,
+  { now, deadlineMs }: DeadlineTimes,
 ): number {
   if (doneSince === undefined) return countsFrom;
-  const doneMs = now - doneSince;
-  return deadlineMs === undefined || doneMs >= deadlineMs ? now : countsFrom + doneMs;
+  const brokeAt = Math.max(doneSince, unreadySince(child, now));
+  const doneMs = brokeAt - doneSince;
+  return deadlineMs === undefined || doneMs >= deadlineMs ? brokeAt : countsFrom + doneMs;
 }
 
-/** The observations of one cluster by this process. */
+/** Since when a component is not ready. Now when it is: it is not done for another reason. */
+function unreadySince(child: Component, now: number): number {
+  const ready = conditionOf(child.status?.conditions, "Ready");
+  return ready?.status === "True" ? now : timeOf(ready?.lastTransitionTime, now);
+}
+
+/** The observations of one cluster. */
 export interface Seen extends Standing {
   /** The stamp that it is about. */
   readonly stamp: string;
 }
 
-/**
- * The observations of the clusters of a set by this process. Conditions show since when a cluster is ready or not, but no earlier state. A new
- * process has no observations of earlier stamps: it gives an unready cluster at least a minute.
- */
+/** The observations of the clusters of a set by this process. */
 export interface History {
   /** When this process began to observe the set, in ms since the epoch. */
   readonly since: number;
@@ -44,24 +59,73 @@ export interface History {
   readonly emptySince?: ReadonlyMap<string, number>;
 }
 
-/** Where a cluster stands; undefined: it has no component. */
-export function standingOf(
-  history: History | undefined,
-  { key, child }: { readonly key: string; readonly child: Component | undefined },
-  now: number,
-): Standing | undefined {
-  if (child === undefined) return undefined;
-  const seen = history?.clusters.get(key);
-  if (seen?.stamp === stampOf(child)) return seen;
-  const stampedAt = updatedAtOf(child, now);
-  const isSeen = history !== undefined && stampedAt > history.since;
-  return isSeen ? { countsFrom: stampedAt } : guessOf(child, now);
+/** What is known of the clusters of a set since their stamps. */
+export interface Memory {
+  readonly history: History | undefined;
+  /** From the status of the set, by `namespace/name` of the ClusterProfile. */
+  readonly stored: ReadonlyMap<string, Seen>;
+  /** The status may lack a cluster that failed. */
+  readonly mayLackFailures: boolean;
 }
 
-/** The standing of a cluster whose stamp this process did not see, from its conditions alone. */
-export function guessOf(child: Component, now: number): Standing {
-  const { since } = componentCondition(child, "Ready");
-  return { countsFrom: Math.max(updatedAtOf(child, now), timeOf(since, now)), isGuess: true };
+/**
+ * The memory of this process, and the one that the status of the set hands on to the next process. The conditions of a component say since when it is ready or not, but
+ * nothing about earlier times.
+ */
+export function memoryOf({ status = {} }: FleetSet, history: History | undefined, now: number) {
+  const stored = new Map(
+    (status.standings ?? []).map((one): readonly [string, Seen] => [one.cluster, seenOf(one, now)]),
+  );
+  const listed = [...stored.values()].filter(({ hasFailed }) => hasFailed).length;
+  const failed = status.stages?.reduce((sum, stage) => sum + stage.failed, 0);
+  return { history, stored, mayLackFailures: failed === undefined || listed < failed };
+}
+
+function seenOf(
+  { stampedAt, countsFrom, doneSince, failed }: NonNullable<FleetSetStatus["standings"]>[number],
+  now: number,
+): Seen {
+  return {
+    stamp: stampedAt,
+    countsFrom: timeOf(countsFrom ?? stampedAt, now),
+    ...(doneSince === undefined ? {} : { doneSince: timeOf(doneSince, now) }),
+    ...(failed === true ? { hasFailed: true } : {}),
+  };
+}
+
+/** Where a cluster stands; undefined: it has no component. */
+export function standingOf(
+  memory: Memory,
+  { key, child }: { readonly key: string; readonly child: Component | undefined },
+  times: GuessTimes,
+): Standing | undefined {
+  if (child === undefined) return undefined;
+  const { history, stored, mayLackFailures } = memory;
+  const stamp = stampOf(child);
+  const known = [history?.clusters.get(key), stored.get(key)].find((one) => one?.stamp === stamp);
+  if (known !== undefined) return known;
+  const stampedAt = updatedAtOf(child, times.now);
+  if (history !== undefined && stampedAt > history.since) return { countsFrom: stampedAt };
+  const guess = guessOf(child, times);
+  return mayLackFailures ? { ...guess, hasFailed: true } : guess;
+}
+
+interface GuessTimes extends DeadlineTimes {
+  /** The last decision halted the rollout. A guess ends no halt. */
+  readonly isHalted: boolean;
+}
+
+/**
+ * The standing of a cluster of which only the present conditions are known. Its deadline counts from its stamp. Only a component whose `Ready` has changed within the last minute of the
+ * deadline, or later, gets a minute from there: it may have been done until then, with no process that saw it.
+ */
+export function guessOf(child: Component, { now, deadlineMs, isHalted }: GuessTimes): Standing {
+  const stampedAt = updatedAtOf(child, now);
+  if (isHalted || deadlineMs === undefined) return { countsFrom: stampedAt, isGuess: true };
+  const ready = conditionOf(child.status?.conditions, "Ready");
+  const changedAt = timeOf(ready?.lastTransitionTime, now);
+  const atLeast = changedAt + Math.min(graceMs, deadlineMs) - deadlineMs;
+  return { countsFrom: Math.max(stampedAt, atLeast), isGuess: true };
 }
 
 /** Names the last stamp of a component. */

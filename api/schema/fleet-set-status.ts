@@ -1,4 +1,4 @@
-import { int32, int64, text } from "./primitives.ts";
+import { flag, int32, int64, text } from "./primitives.ts";
 
 const count = (description: string) => ({ ...int32, description }) as const;
 
@@ -49,6 +49,20 @@ const notableCluster = {
     reason: text("Why, as one word for programs."),
     message: text("Why, as a sentence for people."),
     since: text("When the component's condition Ready last changed."),
+  },
+} as const;
+
+const standing = {
+  type: "object",
+  required: ["cluster", "stampedAt"],
+  properties: {
+    cluster: text("Namespace and name of the ClusterProfile."),
+    stampedAt: text("When its component was last stamped."),
+    countsFrom: text(
+      "From when its progressDeadline counts: so much later than its stamp as it was done meanwhile. Absent: from its stamp.",
+    ),
+    doneSince: text("Since when it was done, when it was last seen to answer."),
+    failed: flag("It has failed, and was not done since."),
   },
 } as const;
 
@@ -104,6 +118,13 @@ export const fleetSetStatus = {
       type: "array",
       description: "The first 20 clusters that need attention, worst first.",
       items: notableCluster,
+      "x-kubernetes-list-type": "atomic",
+    },
+    standings: {
+      type: "array",
+      description:
+        "What the next controller has to know about clusters that failed, or were done and broke; as many as 5,000 bytes hold.",
+      items: standing,
       "x-kubernetes-list-type": "atomic",
     },
     conditions: {

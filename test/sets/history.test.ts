@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 
 import { rolloutWith, type SetWorld, stageOfRing } from "./set-world.ts";
 import { completeWorld, minute, next, stages } from "./two-rings.ts";
@@ -28,13 +28,24 @@ test("a canary that is ready again and again, but never for long enough, halts t
   expect(world.versions()["rest-1"]).toBe("1.22.0");
 });
 
-test("a process that has not seen the stamp gives a crash loop more time, and halts then", () => {
+test("a process that begins in the middle of a crash loop gives it a minute more at most", () => {
   const { world, turn } = crashLoop({ minReadySeconds: 60, progressDeadline: "10m" });
   Array.from({ length: 15 }, turn);
-  world.history = { since: world.now + 1_000, clusters: new Map() };
-  const phases = Array.from({ length: 24 }, turn);
-  expect(phases.slice(0, 18)).toEqual(phases.slice(0, 18).map(() => "Rolling"));
+  world.lead();
+  const phases = Array.from({ length: 8 }, turn);
+  expect(phases.slice(0, 4)).toEqual(phases.slice(0, 4).map(() => "Rolling"));
   expect(phases.at(-1)).toBe("Halted");
+});
+
+test("processes that follow each other count the deadline of a canary that is done and breaks in turns", () => {
+  const soaked = stageOfRing("canary", { maxConcurrency: 2, after: { soak: "2h" } });
+  const { world, turn } = crashLoop({ progressDeadline: "10m", stages: [soaked] });
+  const phases = Array.from({ length: 44 }, () => {
+    world.lead();
+    return turn();
+  });
+  expect(phases.slice(0, 19)).not.toContain("Halted");
+  expect(phases).toContain("Halted");
 });
 
 /** After how many ms a cluster that is never ready halts a rollout with a deadline of ten minutes. */
@@ -44,7 +55,7 @@ function haltsAfter(restarts: boolean): number {
   const from = world.now;
   while (world.settle().status.rollout?.phase !== "Halted") {
     world.pass(30_000);
-    if (restarts) world.history = { since: world.now, clusters: new Map() };
+    if (restarts) world.lead();
   }
   return world.now - from;
 }
@@ -94,21 +105,67 @@ test("a cluster that was done long ago has the whole deadline when it breaks", (
   expect(world.settle().status.rollout?.phase).toBe("Halted");
 });
 
-test("a done cluster that goes dark while another one halts the rollout is no failure", () => {
+/** A set of which one canary is done, and the other one halts the rollout. */
+function halted() {
   const bad = ["canary-2"];
   const world = completeWorld({}, bad);
   const two = [stageOfRing("canary", { maxConcurrency: 2 }), stageOfRing("rest")];
   world.edit({ ...next, rollout: rolloutWith({ stages: two }) });
   world.run(["Halted"]);
-  const first = world.clusters.get("canary-1");
-  if (first !== undefined) world.clusters.set("canary-1", { ...first, fate: () => "dark" });
-  world.pass(minute);
-  const halted = world.settle();
-  expect(halted.status.stages?.[0]).toMatchObject({ failed: 1, unreachable: 1 });
-  bad.length = 0;
-  world.pass(minute);
-  // For a moment, or for good?
-  expect(world.settle().status.rollout?.phase).toBe("Halted");
-  world.pass(5 * minute);
-  expect(world.settle().status.rollout?.phase).not.toBe("Halted");
+  const goesDark = (name: string): void => {
+    const cluster = world.clusters.get(name);
+    if (cluster !== undefined) world.clusters.set(name, { ...cluster, fate: () => "dark" });
+    world.pass(minute);
+  };
+  return { world, bad, goesDark };
+}
+
+describe("while a failed cluster halts the rollout", () => {
+  const leaders = [
+    ["for the process that saw it", () => undefined, () => undefined],
+    ["also for the next process", () => undefined, (world: SetWorld) => world.lead()],
+    ["also when the process ends before", (world: SetWorld) => world.lead(), () => undefined],
+  ] as const;
+  test.each(leaders)("a done cluster that goes dark is no failure, %s", (_, before, after) => {
+    const { world, bad, goesDark } = halted();
+    before(world);
+    goesDark("canary-1");
+    world.settle();
+    after(world);
+    expect(world.settle().status.stages?.[0]).toMatchObject({ failed: 1, unreachable: 1 });
+    bad.length = 0;
+    world.pass(minute);
+    // For a moment, or for good?
+    expect(world.settle().status.rollout?.phase).toBe("Halted");
+    world.pass(5 * minute);
+    expect(world.settle().status.rollout?.phase).not.toBe("Halted");
+  });
+
+  test.each(leaders)("it stays a failure when it goes dark itself, %s", (_, before, after) => {
+    const { world, goesDark } = halted();
+    before(world);
+    goesDark("canary-2");
+    world.settle();
+    after(world);
+    world.pass(60 * minute);
+    const { status } = world.settle();
+    expect(status.rollout?.phase).toBe("Halted");
+    expect(status.notable).toMatchObject([
+      {
+        cluster: "fleet/canary-2",
+        state: "Failed",
+        message: expect.stringMatching(/^Had failed when it went dark/u),
+      },
+    ]);
+  });
+
+  test("a status of a knfleet that does not name the failed clusters ends no halt", () => {
+    const { world, goesDark } = halted();
+    const { standings, ...status } = world.set.status ?? {};
+    expect(standings).toMatchObject([{ cluster: "fleet/canary-2", failed: true }]);
+    world.set = { ...world.set, status };
+    world.lead();
+    goesDark("canary-2");
+    expect(world.settle().status.rollout?.phase).toBe("Halted");
+  });
 });

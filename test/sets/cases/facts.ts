@@ -135,7 +135,13 @@ function statusOf(row: Case, update: string): { readonly status?: FleetSetStatus
 function stageStatusOf(name: string, word: string, row: Case): StageStatus {
   const [state, size, minutes] = /^(\w+)(?: of (\d+))?(?: (\d+)m)?$/.exec(word)?.slice(1) ?? [];
   const now = timeOfCase(row);
-  const counts = { clusters: 0, done: 0, failed: 0, updating: 0, unreachable: 0 };
+  const counts = {
+    clusters: 0,
+    done: 0,
+    failed: state === "Halted" ? 1 : 0,
+    updating: 0,
+    unreachable: 0,
+  };
   const startedAt = new Date(now - 3_600_000).toISOString();
   const doneAt =
     minutes === undefined ? {} : { doneAt: new Date(now - Number(minutes) * 60_000).toISOString() };
