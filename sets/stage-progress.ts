@@ -140,9 +140,8 @@ function timesOf(before: StageMemory | undefined): Times {
 
 /** A cluster that was done is not done any more: the soak begins again after the halt. */
 function haltedStep(times: Times, { failed, maxFailures }: Tally, { spec }: Stage): Step {
-  const { doneAt: _, ...rest } = times;
   const waitingFor = `Stage ${spec.name} halted: ${clustersText(failed)} failed, ${failuresText(spec, maxFailures)}`;
-  return { state: "Halted", ...rest, waitingFor };
+  return { state: "Halted", ...withoutDone(times), waitingFor };
 }
 
 /**
@@ -242,15 +241,23 @@ function hasFinished({ unfinished, hasTooManyUnreachable, isBlocked }: Tally): b
   return unfinished === 0 && !hasTooManyUnreachable && !isBlocked;
 }
 
+/** Whether the stage is not done any more, so that its soak begins again later. Clusters that join and change do not break it. */
+function hasBroken({ relapsed, hasTooManyUnreachable, isBlocked }: Tally): boolean {
+  return relapsed > 0 || hasTooManyUnreachable || isBlocked;
+}
+
+function withoutDone<T extends Times>(times: T): Omit<T, "doneAt"> {
+  const { doneAt: _, ...rest } = times;
+  return rest;
+}
+
 function runningStep(stage: Stage, tally: Tally, context: StageContext): Step {
   const { now, before } = context;
-  const times = timesOf(before);
+  const known = timesOf(before);
+  const times: Times = hasBroken(tally) ? withoutDone(known) : known;
   const isFinished = hasFinished(tally);
-  // A cluster that is not done any more starts the soak again. A cluster that joins does not.
-  if (!isFinished && (times.doneAt === undefined || tally.relapsed > 0)) {
-    const { doneAt: _, ...step } = rollingStep(stage, tally, context);
-    return step;
-  }
+  if (!isFinished && times.doneAt === undefined)
+    return withoutDone(rollingStep(stage, tally, context));
   const done = { ...times, doneAt: times.doneAt ?? timestampOf(new Date(now)) };
   const soakEnd = timeOf(done.doneAt, now) + durationOf(stage.spec.after?.soak, 0);
   if (now < soakEnd) return soakingStep(stage, tally, { context, done, soakEnd });

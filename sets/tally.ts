@@ -2,6 +2,7 @@ import type { StageSpec, StageStatus } from "../api/fleet-set.ts";
 import {
   type ClusterState,
   type ClusterStateName,
+  isFailed,
   isThrough,
   movingStates,
   waitsForSet,
@@ -44,7 +45,7 @@ export interface Tally extends StageLimits {
   readonly waitsFor: string | undefined;
   /** Clusters that the stage has to wait for. */
   readonly unfinished: number;
-  /** The clusters among them that were stamped before the stage was done: they were done once, and are not now. */
+  /** Clusters that were stamped before the stage was done and stopped being done: they change again, or have failed since. */
   readonly relapsed: number;
   readonly isBlocked: boolean;
 }
@@ -64,7 +65,7 @@ export function tallyOf({ spec, members }: Stage, context: TallyContext): Tally 
     // The only cluster of a stage has to answer: nothing is proven without it.
     base > 1 ? 1 : 0,
   );
-  const failed = count("Failed", "TimedOut");
+  const failed = states.filter(isFailed).length;
   const maxConcurrency = concurrencyOf(spec.maxConcurrency, base);
   const unreachable = states.filter(({ name, isDark }) => isDark ?? name === "Unreachable").length;
   return {
@@ -92,10 +93,11 @@ function isUnfinished(state: ClusterState): boolean {
   return open.includes(state.name);
 }
 
-function isRelapsed({ child, state }: Member, { before, now }: TallyContext): boolean {
+function isRelapsed({ child, state, standing }: Member, { before, now }: TallyContext): boolean {
   if (before?.doneAt === undefined || child === undefined) return false;
   const isChanging = movingStates.includes(state.name);
-  return isChanging && updatedAtOf(child, now) <= timeOf(before.doneAt, now);
+  const hasJustFailed = isFailed(state) && standing?.hasFailed !== true;
+  return (isChanging || hasJustFailed) && updatedAtOf(child, now) <= timeOf(before.doneAt, now);
 }
 
 /** That too many clusters of a stage are unreachable. */

@@ -112,13 +112,13 @@ const joiningWithin: readonly Case[] = [
     },
   },
   {
-    name: "a cluster that joins during the soak waits while too many others are dark",
+    name: "a stage with too many dark clusters does not soak on, and a cluster that joins waits",
     clusters: { canary: "dark dark done none", rest: "old" },
     stages: { canary: { after: { soak: "30m" } }, rest: {} },
     before: { canary: "Soaking 10m" },
     expect: {
       stamps: "",
-      phase: "Soaking",
+      phase: "Rolling",
       waitingFor: "Stage canary waits: 2 clusters are unreachable, maxUnreachable is 1 (10%)",
     },
   },
