@@ -20,10 +20,10 @@ const good = { kind: "good", message: "" } as const;
 const bad = { kind: "bad", message: "Service shop/cart broke" } as const;
 const unasked = { kind: "unasked", message: "no answer" } as const;
 
-/** A set with one canary and one further cluster that has completed 1.22.0 and gets 1.23.0. */
-function upgrading(verify: VerifySpec, rollout: object = {}): SetWorld {
+/** A set with one canary, or more, and one further cluster that has completed 1.22.0 and gets 1.23.0. */
+function upgrading(verify: VerifySpec, rollout: object = {}, canaries = 1): SetWorld {
   const world = new SetWorld({ stages, verify, ...rollout }, [
-    ...ring("canary", 1),
+    ...ring("canary", canaries),
     ...ring("rest", 1),
   ]);
   world.reply = () => good;
@@ -70,12 +70,18 @@ describe("a cluster that is ready is done when its checks are answered well", ()
     expect(canaryOf(world)).toBe("Soaking | Done | verifying 0");
   });
 
-  test("and while they are asked it holds its slot", () => {
-    const world = upgrading(workloads, {
-      stages: [stageOfRing("canary", { maxConcurrency: 1 }), stageOfRing("rest")],
-    });
+  test("and while they are asked it holds its slot, and the next canary waits", () => {
+    const stage = stageOfRing("canary", { maxConcurrency: 1 });
+    const world = upgrading(workloads, { stages: [stage, stageOfRing("rest")], order: "Name" }, 2);
+    world.settle();
+    expect(world.set.status?.clusters?.["verifying"]).toBe(1);
     expect(world.set.status?.stages?.[0]).toMatchObject({ state: "Rolling", updating: 1 });
-    expect(world.versions()).toEqual({ "canary-1": "1.23.0", "rest-1": "1.22.0" });
+    const one = { "canary-1": "1.23.0", "canary-2": "1.22.0", "rest-1": "1.22.0" };
+    expect(world.versions()).toEqual(one);
+    passes(world, 20_000);
+    expect(world.versions()).toEqual(one);
+    passes(world, 20_000);
+    expect(world.versions()).toEqual({ ...one, "canary-2": "1.23.0" });
   });
 
   test("a check of the stage stands in place of that of the rollout", () => {
