@@ -11,21 +11,22 @@ type Why = Pick<Condition, "reason" | "message">;
 /**
  * The conditions with those that kstatus reads, and so Flux, Helm and kpt: failure, and work in progress. At most one of `Stalled` and `Reconciling`
  * exists, and it is True. `Stalled`: an attempt at the current spec failed and will fail again. `Reconciling`: the component is not Ready for another
- * reason.
+ * reason. Its time begins again with each new spec, so that it tells since when the work on this spec goes on.
  */
 export function withKstatus(
-  component: Pick<Component, "metadata">,
+  { metadata, status }: Pick<Component, "metadata" | "status">,
   conditions: readonly Condition[],
   { outcome, now }: { readonly outcome: Outcome; readonly now: Date },
 ): readonly Condition[] {
   const others = conditions.filter(({ type }) => !isProgress(type));
   const ready = conditionOf(others, "Ready");
-  const isDeleted = component.metadata.deletionTimestamp !== undefined;
+  const isDeleted = metadata.deletionTimestamp !== undefined;
   if (isDeleted || ready === undefined || ready.status === "True") return others;
   const stalled = stalledBy(outcome);
   const { reason = "Installing", message = "" } = stalled ?? ready;
   const type = stalled === undefined ? "Reconciling" : "Stalled";
-  const before = conditionOf(conditions, type);
+  const isOfSpec = status?.observedGeneration === metadata.generation;
+  const before = isOfSpec ? conditionOf(conditions, type) : undefined;
   const known = before === undefined ? others : [...others, before];
   return withCondition(known, { type, status: "True", reason, message }, now);
 }

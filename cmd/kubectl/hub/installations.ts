@@ -254,7 +254,9 @@ function isInProgress(conditions: readonly Condition[], now: Date | undefined): 
   // A condition Ready alone does not say what goes on.
   if (blocking === undefined || blocking.type === "Ready") return false;
   if (!isUnderWay(blocking)) return false;
-  return !isTooLong(conditionOf(conditions, "Ready")?.lastTransitionTime ?? null, now);
+  // `Reconciling` begins again with a new spec, also when the component was not ready long before. Upstream's operator does not write it.
+  const work = conditionOf(conditions, "Reconciling") ?? conditionOf(conditions, "Ready");
+  return !isTooLong(work?.lastTransitionTime ?? null, now);
 }
 
 /** Whether what began then has gone on for too long. */

@@ -14,6 +14,13 @@ interface Case {
 
 const hourAgo = "2026-11-21T11:00:00Z";
 
+/** An installation that was not ready for a long time and got a new spec then. */
+function begunAgain(lastTransitionTime: string): ComponentStatus {
+  const { conditions = [], ...status } = begun("Installing", hourAgo);
+  const work = { type: "Reconciling", status: "True", lastTransitionTime } as const;
+  return { ...status, conditions: [...conditions, work] };
+}
+
 function begun(reason: string, lastTransitionTime = "2026-11-21T11:50:00Z"): ComponentStatus {
   const one = { status: "Unknown", reason, message: "1 of 9", lastTransitionTime } as const;
   const conditions = ["InstallSucceeded", "Ready"].map((type) => ({ type, ...one }));
@@ -49,6 +56,20 @@ test.each<Case>([
     state: "Unknown",
     reason: "Installing",
     since: "2026-11-21T11:44:00Z",
+  },
+  {
+    name: "an installation that begins with a new spec after a long failure",
+    facts: { status: begunAgain("2026-11-21T11:50:00Z") },
+    state: "InProgress",
+    reason: "Installing",
+    since: hourAgo,
+  },
+  {
+    name: "an installation that goes on with a new spec for too long",
+    facts: { status: begunAgain("2026-11-21T11:44:00Z") },
+    state: "Unknown",
+    reason: "Installing",
+    since: hourAgo,
   },
   {
     name: "no status at all",
