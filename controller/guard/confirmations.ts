@@ -30,8 +30,8 @@ const lifetimeMs = 900_000;
 const retryMs = 60_000;
 
 /**
- * Withdraws confirmations that nobody used within 15 minutes after they were first seen. Until then everybody with the right to delete the object can
- * delete it. Spec: anchor-guard.md 8.
+ * Withdraws confirmations that nobody used within 15 minutes after this connection first saw them: the objects have no time of the confirmation, and clocks of
+ * clusters differ. Until then everybody with the right to delete the object can delete it. Spec: anchor-guard.md 8.
  */
 export class Confirmations {
   readonly #options: ConfirmationsOptions;
