@@ -1,6 +1,7 @@
 import { Option } from "commander";
 
 import type { CommandEntry, CommandGroup } from "../action.ts";
+import { rolloutVerify } from "./rollout/verify-command.ts";
 
 /** The word `rollout` on the command line. */
 export const rolloutGroup = (): CommandGroup => ({
@@ -21,6 +22,7 @@ export const rolloutEntries = (): readonly CommandEntry[] => [
   statusEntry(),
   historyEntry(),
   planEntry(),
+  rolloutVerify,
   approveEntry(),
   pauseEntry(),
   resumeEntry(),

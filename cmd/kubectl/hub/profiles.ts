@@ -172,7 +172,7 @@ export async function onSelectedClusters(
 }
 
 /** Whether `--cluster` and `--on` select a profile. Throws UsageError. */
-function isSelectedProfile(
+export function isSelectedProfile(
   profile: KubeObject,
   { cluster, on }: Pick<Selection, "cluster" | "on">,
 ): boolean {

@@ -40,6 +40,7 @@ const argsOf: Readonly<Record<string, readonly string[]>> = {
   "rollout status": ["kss/prod"],
   "rollout adopt": ["ks"],
   "rollout plan": ["kss/prod"],
+  "rollout verify": ["kss/prod"],
   "rollout history": ["kss/prod"],
   "rollout undo": ["kss/prod"],
   "rollout approve": ["kss/prod"],

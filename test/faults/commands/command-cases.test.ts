@@ -51,7 +51,7 @@ test("every command that writes is tried, or named with the reason why not", asy
 
 /** The commands that write nothing on a cluster. `migrate` does with --apply alone, and `diagnose` with --from controller. */
 const reading =
-  "status,top,deployments,workloads,images,get,diagnose,diff,plan,orphans,check,wait,rollout status,rollout history,rollout plan,rollout adopt,events,logs,tree,gather,explain,can-i,migrate from-upstream,migrate to-upstream,connect,kubeconfig,credential,render,completion,version".split(
+  "status,top,deployments,workloads,images,get,diagnose,diff,plan,orphans,check,wait,rollout status,rollout history,rollout plan,rollout verify,rollout adopt,events,logs,tree,gather,explain,can-i,migrate from-upstream,migrate to-upstream,connect,kubeconfig,credential,render,completion,version".split(
     ",",
   );
 /** The same of these is shown by their own tests: they stay until they are ended. */

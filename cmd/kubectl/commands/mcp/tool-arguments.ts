@@ -25,6 +25,7 @@ const argumentSchemas = {
   targets: wordsArgument("ks/NAME, ke/NAME, cp/NAME or NAMESPACE/CLUSTERPROFILE"),
   words: wordsArgument("Reasons such as ApplyFailed, or KNF numbers such as KNF1005"),
   set: textArgument("A fleet set: kss/NAME or kes/NAME"),
+  stage: textArgument("Only the clusters of this stage of the set"),
   live: switchArgument("False: only what the hub says; no cluster is read"),
   since: textArgument("Not older than this duration, such as 30m or 2h", 20),
   tail: textArgument("Last lines of each container, such as 50; default 20", 6),

@@ -27,7 +27,7 @@ export interface Tool {
 
 const installations = ["names", ...selectionArguments] as const;
 
-/** A command that is declared with `command()` says its arguments itself. */
+/** A command that is declared with `command()` says its arguments itself, unless it is about a set. */
 type Offered = readonly [
   entry: CommandEntry,
   names?: readonly ArgumentName[],
@@ -61,6 +61,11 @@ function offered(): readonly Offered[] {
     [canIEntry(), ["targets", ...selectionArguments, "version"]],
     ...rollout("status").map((entry): Offered => [entry, ofSet, ofSet]),
     ...rollout("plan").map((entry): Offered => [entry, ofSet, ofSet]),
+    ...rollout("verify").map((entry): Offered => [
+      entry,
+      [...ofSet, "stage", "cluster", "on"],
+      ofSet,
+    ]),
     ...rollout("history").map((entry): Offered => [entry, [...ofSet, "revision"], ofSet]),
   ];
 }

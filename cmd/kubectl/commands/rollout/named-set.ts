@@ -38,19 +38,39 @@ export function placedSetOf({ kind, metadata: { namespace, name } }: FleetSet): 
   return { kind, namespace, name };
 }
 
+interface FoundSet {
+  /** Undefined: it does not exist. */
+  readonly set: FleetSet | undefined;
+  /** That it does not exist. */
+  readonly message: string;
+  /** Lists the sets that exist. */
+  readonly next: string;
+}
+
+/** Reads the set that the arguments name. Throws UsageError, and when the hub cannot be read. */
+export async function findSet(
+  { args, flags }: Pick<ActionInput<unknown>, "args" | "flags">,
+  access: ClusterAccess,
+  signal: AbortSignal,
+): Promise<FoundSet> {
+  const ref = setRefOf(args, flags, access);
+  return {
+    set: await readSet(access, ref, signal),
+    message: `${setTitle(ref)} not found in namespace ${ref.namespace}`,
+    next: `kubectl get ${fleetSetKinds[ref.kind].plural}.knfleet.dev -A`,
+  };
+}
+
 /** Reads the set that the arguments name. When it does not exist, prints that and returns the exit code. `kind` is the kind of the command's documents. */
 export async function namedSet(
   input: ActionInput<unknown>,
   { access, kind }: { readonly access: ClusterAccess; readonly kind?: string },
   signal: AbortSignal,
 ): Promise<FleetSet | ExitCode> {
-  const { args, flags, terminal } = input;
-  const ref = setRefOf(args, flags, access);
-  const set = await readSet(access, ref, signal);
+  const { flags, terminal } = input;
+  const { set, message, next } = await findSet(input, access, signal);
   if (set !== undefined) return set;
-  const message = `${setTitle(ref)} not found in namespace ${ref.namespace}`;
-  const next = [`kubectl get ${fleetSetKinds[ref.kind].plural}.knfleet.dev -A`];
-  const failure = withHubSteps({ error: message, causes: [], next }, commandsOf(flags));
+  const failure = withHubSteps({ error: message, causes: [], next: [next] }, commandsOf(flags));
   terminal.stderr.write(renderFailure(failure));
   if (kind !== undefined) await printFailedReport({ kind, reason: "NotFound", message }, input);
   return exitCodes.unhealthy;

@@ -135,6 +135,10 @@ export const goldenLines: Readonly<Record<string, GoldenLine | ServedLine | Else
     file: "commands/rollout/plan-action.test.ts",
     why: "recorded fleets have no sets",
   },
+  "rollout verify": {
+    file: "cli-rollout-verify.test.ts",
+    why: "recorded fleets have no sets",
+  },
   "rollout adopt": { file: "commands/rollout/adopt-action.test.ts", why: "prints a set" },
   register: { file: "commands/register/register.fleet.test.ts", why: "writes to two clusters" },
   unregister: { file: "commands/register/register.fleet.test.ts", why: "deletes on two clusters" },

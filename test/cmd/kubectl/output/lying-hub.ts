@@ -60,11 +60,12 @@ const record = JSON.stringify([
   { what: "abort", at: "2026-11-21T03:40:00Z", user: hostile, reason: hostile },
 ]);
 
-/** A set that waits for an approval, on clusters of namespace `fleet`. */
+/** A set with a check that waits for an approval, on clusters of namespace `fleet`. */
 function waitingSet(): KubeObject {
   const set = awaitingSet();
   const clusters = { from: "Selector", selector: { namespaces: ["fleet"] } } as const;
-  return { ...set, spec: { ...set.spec, clusters } };
+  const rollout = { ...set.spec.rollout, verify: { workloads: { maxNewlyBroken: 0 } } };
+  return { ...set, spec: { ...set.spec, clusters, rollout } };
 }
 
 function profile(name: string, manager: string): KubeObject {

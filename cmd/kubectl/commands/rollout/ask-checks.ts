@@ -1,0 +1,115 @@
+import type { ClusterProfile } from "../../../../api/cluster-profile.ts";
+import { managedClusterOf } from "../../../../api/delivery.ts";
+import { setAnnotations } from "../../../../api/fleet-set.ts";
+import { namespacedName } from "../../../../api/keys.ts";
+import { ask } from "../../../../controller/verify/ask.ts";
+import type { Reply } from "../../../../sets/check-answer.ts";
+import { updatedAtOf } from "../../../../sets/component-condition.ts";
+import { contentOf } from "../../../../sets/content.ts";
+import type { Member, SetFacts } from "../../../../sets/facts.ts";
+import { stagesWith } from "../../../../sets/members.ts";
+import { type Check, checksOf, verifyOf } from "../../../../sets/verify.ts";
+import type { ReportError } from "../../output/report.ts";
+import type { ClusterAccess } from "../../spokes/cluster-access.ts";
+import {
+  type ReadLimits,
+  type ReadOne,
+  readTargets,
+  type ReadTarget,
+  unreadErrors,
+} from "../../spokes/read-clusters.ts";
+
+/** What is asked of one cluster. */
+export interface Question {
+  readonly target: ReadTarget;
+  /** `namespace/name` of the ClusterProfile. */
+  readonly cluster: string;
+  /** Undefined: it does not exist, or may not be read. */
+  readonly profile: ClusterProfile | undefined;
+  readonly stage: string;
+  readonly checks: readonly Check[];
+  /** When the cluster got its revision, in ms since the epoch; now: it has none yet. */
+  readonly since: number;
+}
+
+/** A check with the answer of one cluster. */
+export interface AskedCheck extends Pick<Question, "cluster" | "stage" | "since"> {
+  readonly check: string;
+  readonly answer: Reply["kind"];
+  /** Empty for a good answer. */
+  readonly message: string;
+}
+
+/** What the clusters of a set are asked, in the order of the stages: the checks of its stage, of each that the set does not exclude. `revision`: the one whose skips count. */
+export function questionsOf(facts: SetFacts, revision: string, now: number): readonly Question[] {
+  const { set, selection } = facts;
+  if (selection.kind === "unusable") return [];
+  const judgedBy = { name: revision, number: 1, failed: false, content: contentOf(set, facts) };
+  const stages = stagesWith(facts, selection.clusters, {
+    revision: judgedBy,
+    retriedAt: undefined,
+    now,
+  });
+  return stages.flatMap(({ spec: { name }, members }) => {
+    const verify = verifyOf(set, name);
+    if (verify === undefined) return [];
+    const shared = { stage: name, checks: checksOf(verify) };
+    return members
+      .filter(({ state }) => state.name !== "Excluded")
+      .map((member) => ({ ...shared, ...questionAbout(member, now) }));
+  });
+}
+
+function questionAbout({ key, profile, child }: Member, now: number) {
+  const isStamped = child?.metadata.annotations?.[setAnnotations.updatedAt] !== undefined;
+  const isPulled = child !== undefined && managedClusterOf(child) !== undefined;
+  return {
+    target: { ref: namespacedName(key), isPulled },
+    cluster: key,
+    profile,
+    since: isStamped ? updatedAtOf(child, now) : now,
+  };
+}
+
+interface AskDeps {
+  readonly access: ClusterAccess;
+  readonly limits: ReadLimits;
+}
+
+/** Asks each cluster its checks once, within the time for one cluster. Never rejects for what a cluster does: a check without an answer is `unasked`, and says why. */
+export async function askChecks(
+  questions: readonly Question[],
+  { access, limits }: AskDeps,
+  signal: AbortSignal,
+): Promise<{ readonly asked: readonly AskedCheck[]; readonly unread: readonly ReportError[] }> {
+  const byCluster = new Map(questions.map((question) => [question.cluster, question]));
+  // Kept as they come: the time of a cluster may be over before its last answer.
+  const replies = new Map<string, Reply>();
+  const read: ReadOne<void> = async ({ id, client }, deadline) => {
+    const { checks = [], since = 0 } = byCluster.get(id) ?? {};
+    await Promise.all(
+      checks.map(async (check) => {
+        const reply = await ask(check, { since }, () => Promise.resolve(client), deadline);
+        replies.set(keyOf(id, check), reply);
+      }),
+    );
+  };
+  const targets = questions.map(({ target }) => target);
+  const readings = await readTargets(targets, { access, limits, read }, signal);
+  const asked = questions.flatMap(({ cluster, stage, since, checks }) =>
+    checks.map((check): AskedCheck => {
+      const reading = readings.get(cluster);
+      const why = reading?.kind === "unread" ? reading.message : "";
+      const { kind: answer, message } = replies.get(keyOf(cluster, check)) ?? {
+        kind: "unasked",
+        message: why,
+      };
+      return { cluster, stage, since, check: check.name, answer, message };
+    }),
+  );
+  return { asked, unread: unreadErrors(readings) };
+}
+
+function keyOf(cluster: string, { name }: Check): string {
+  return `${cluster} ${name}`;
+}
