@@ -244,13 +244,16 @@ function planEntry(): CommandEntry {
     name: "rollout plan",
     args: "[SET] [-f FILE]",
     summary: "Show what a rollout would do with each cluster, before it begins",
-    text: `Shows for each cluster of a set on the hub or in a file: its stage, what the rollout would do with its component, from which version to which, and what blocks\nit: a version step that is not allowed, a missing value of the ClusterProfile, another set or component. Ignores gates and limits, which only decide when. relabel\nis for a component that gets nothing else. With -f the hub checks the set as it would when it is applied, with its schema and webhooks. Nothing is written. ${setText}\nThe exit code is 0 when nothing would change, 1 when something would or a cluster is blocked, 3 when not everything could be read.`,
+    text: `Shows for each cluster of a set on the hub or in a file: its stage, what the rollout would do with its component, from which version to which, and what blocks\nit: a version step that is not allowed, a missing value of the ClusterProfile, another set or component. Ignores gates and limits, which only decide when. relabel\nis for a component that gets nothing else. With -f the hub checks the set as it would when it is applied, with its schema and webhooks. Nothing is written. ${setText}\nThe checks of rollout.verify are asked once of the clusters as they are, so that a wrong query is found before the rollout; --no-checks leaves that, and then no cluster is\nreached. The exit code is 0 when nothing would change, 1 when something would, a cluster is blocked or a check is answered badly, 3 when not everything could be read.`,
     examples: [
       ["kubectl knfleet rollout plan -f set.yaml", "before kubectl apply"],
       ["kubectl knfleet rollout plan kss/prod -n platform", "the set on the hub"],
       ["kubectl knfleet rollout plan -f set.yaml -o json", "for scripts"],
     ],
-    options: [new Option("-f, --filename <file>", "file with a fleet set, - for standard input")],
+    options: [
+      new Option("-f, --filename <file>", "file with a fleet set, - for standard input"),
+      new Option("--no-checks", "do not ask the checks of the set: no cluster is reached"),
+    ],
     kind: "RolloutPlan",
     completes: "sets",
     needsFleet,

@@ -83,6 +83,24 @@ describe("rollout verify", () => {
     expect(stderr).toContain(says);
   });
 
+  test("keeps an answer that came where another never comes, and says that the other one is missing", async () => {
+    const stop = new AbortController();
+    const isQuery = (path: string): boolean => path.includes("/proxy/");
+    await using silent = await startVerifiedFleet(({ path }) =>
+      isQuery(path) ? { stream: () => setTimeout(() => stop.abort(), 3_000) } : undefined,
+    );
+    const line = ["rollout", "verify", "kss/prod", "-n", "platform", "--stage", "canary"];
+    const options = { env: silent.hub.env, signal: stop.signal };
+    const { stdout } = await runText([...line, "-o", "json"], options);
+    expect(JSON.parse(stdout)).toMatchObject({
+      complete: false,
+      items: [
+        { check: "workloads", answer: "bad" },
+        { check: "error-rate", answer: "unasked", message: expect.stringContaining("interrupted") },
+      ],
+    });
+  });
+
   test("of a set that does not exist says so with code 1, also in its document", async () => {
     const line = ["rollout", "verify", "kss/none", "-n", "platform", "-o", "json"];
     const { stdout, exitCode } = await runText(line, { env: fleet.hub.env });

@@ -55,14 +55,12 @@ const beforeStamp = "2026-11-21T09:59:00Z";
 const stampedAt = "2026-11-21T10:00:00Z";
 const afterStamp = "2026-11-21T10:05:00Z";
 
-/** A cluster where one Trigger broke before the stamp and one after it, and whose errors are too many. */
-const answersBroken: Answer = (request) =>
-  answersPrometheus("0.25")(request) ??
-  answersTriggers([
-    trigger("orders", "True", beforeStamp),
-    trigger("bills", "False", beforeStamp),
-    trigger("mails", "False", afterStamp),
-  ])(request);
+/** Triggers of which one broke before the stamp and one after it. */
+const answersBroken = answersTriggers([
+  trigger("orders", "True", beforeStamp),
+  trigger("bills", "False", beforeStamp),
+  trigger("mails", "False", afterStamp),
+]);
 
 function profile(name: string, ring: string, server?: string): KubeObject {
   const extensions = [
@@ -120,11 +118,15 @@ export interface VerifiedFleet extends AsyncDisposable {
 
 /**
  * The hub of the set with five clusters: `bad` of stage canary, where a Trigger broke since the stamp and errors are too many; of stage rest `mute`, whose Triggers may not be listed,
- * `new`, which is like `bad` and has no component, `pulled`, which nobody can dial, and `held`, which no set may change.
+ * `new`, which is like `bad` and has no component, `pulled`, which nobody can dial, and `held`, which no set may change. `prometheus`: its answers, else that 0.25 of the requests fail.
  */
-export async function startVerifiedFleet(): Promise<VerifiedFleet> {
+export async function startVerifiedFleet(
+  prometheus = answersPrometheus("0.25"),
+): Promise<VerifiedFleet> {
   await using stack = new AsyncDisposableStack();
-  const broken = stack.use(await startStubHub([], answersBroken));
+  const broken = stack.use(
+    await startStubHub([], (request) => prometheus(request) ?? answersBroken(request)),
+  );
   const mute = stack.use(await startStubHub([], answersTriggers(undefined)));
   const held = profile("held", "1", broken.url);
   const labels = { ...held.metadata.labels, "knfleet.dev/hold": "true" };

@@ -11,7 +11,7 @@ import { plainText } from "../../../../api/foreign-text.ts";
 import { SetDigests } from "../../../../controller/sets/set-digest.ts";
 import { contentOf } from "../../../../render/content.ts";
 import type { SetFacts } from "../../../../sets/facts.ts";
-import { type ActionInput, print } from "../../action.ts";
+import { type ActionInput, openReading, print } from "../../action.ts";
 import { clientVersion } from "../../client-version.ts";
 import { controllerEnvironment, controllersOfHub } from "../../compare/controller-rules.ts";
 import { namedReleases } from "../../compare/named-releases.ts";
@@ -28,6 +28,7 @@ import { openClusterAccess } from "../../spokes/open-cluster-access.ts";
 import { type DryRun, dryRun } from "./dry-run.ts";
 import { namedSet } from "./named-set.ts";
 import { rightsToApply } from "./needed-rights.ts";
+import { checkBeforehand } from "./plan-checks.ts";
 import { readPlanFacts } from "./plan-facts.ts";
 import {
   type PlanAction,
@@ -40,6 +41,8 @@ import { type FileSet, setOfFile } from "./set-file.ts";
 /** Flags of `rollout plan` alone. */
 interface PlanFlags {
   readonly filename?: string;
+  /** False: no cluster is asked. */
+  readonly checks?: boolean;
 }
 
 type Input = ActionInput<PlanFlags>;
@@ -47,7 +50,8 @@ type Input = ActionInput<PlanFlags>;
 /** `kubectl knfleet rollout plan`. */
 export async function runRolloutPlan(input: Input, signal: AbortSignal): Promise<ExitCode> {
   const { flags, options, terminal } = input;
-  await using access = await openClusterAccess(flags, { env: terminal.env, spokes: false }, signal);
+  const spokes = options.checks ?? true;
+  await using access = await openClusterAccess(flags, { env: terminal.env, spokes }, signal);
   const planned =
     options.filename === undefined
       ? await storedSet(input, access, signal)
@@ -59,10 +63,12 @@ export async function runRolloutPlan(input: Input, signal: AbortSignal): Promise
   const { facts, unread: unreadFacts } = await readPlanFacts({ ...access, ...found }, set, signal);
   const anew = await componentsRenderedAnew(facts.children, found);
   const { summary, items } = planRollout(facts, terminal.now().getTime(), anew);
-  const unread = [...unreadFacts, ...unasked(answer), ...found.unknown];
+  const checks = await checksOfPlan(facts, summary.revision, { access, input }, signal);
+  const unread = [...unreadFacts, ...unasked(answer), ...found.unknown, ...checks.unasked];
   const warnings = [
     ...(answer?.kind === "refused" ? [`the hub refuses the set: ${answer.message}`] : []),
     ...summary.warnings,
+    ...checks.bad,
     ...unread.map((what) => `could not be read: ${what}`),
   ];
   const document = sortedBy(
@@ -94,6 +100,20 @@ export async function runRolloutPlan(input: Input, signal: AbortSignal): Promise
   if (summary.writes + summary.blocked + summary.unselected > 0) return exitCodes.unhealthy;
   if (warnings.length > unread.length) return exitCodes.unhealthy;
   return unread.length > 0 ? exitCodes.incomplete : exitCodes.fine;
+}
+
+/** What the clusters answer to the checks of the set now; nothing with `--no-checks`. */
+async function checksOfPlan(
+  facts: SetFacts,
+  revision: string,
+  { access, input }: { readonly access: ClusterAccess; readonly input: Input },
+  signal: AbortSignal,
+): ReturnType<typeof checkBeforehand> {
+  const { flags, options, terminal } = input;
+  if (options.checks === false) return { bad: [], unasked: [] };
+  const { limits, end } = openReading(flags, terminal);
+  const deps = { access, limits, revision, now: terminal.now().getTime() };
+  return await checkBeforehand(facts, deps, signal).finally(end);
 }
 
 /** What a controller of this program's version would promise and render. */
