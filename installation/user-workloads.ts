@@ -1,3 +1,4 @@
+import type { ComponentKind } from "../api/component.ts";
 import { isRecord, recordAt, textAt, listAt } from "../api/fields.ts";
 import { foreignText } from "../api/foreign-text.ts";
 import { groupOf, type KubeObject, isControlled } from "../api/kubernetes.ts";
@@ -32,6 +33,12 @@ export function isUserKind(
 ): boolean {
   const group = groupOf(apiVersion);
   return userKinds[group]?.includes(kind) === true || sources.has(`${plural}.${group}`);
+}
+
+/** The component that a workload needs. */
+export function componentOfWorkload({ kind }: Pick<UserWorkload, "kind">): ComponentKind {
+  const isServed = userKinds["serving.knative.dev"]?.includes(kind) === true;
+  return isServed ? "KnativeServing" : "KnativeEventing";
 }
 
 /** What is known of one object in which a user of a cluster uses Knative. All texts come from the cluster and are bounded. */

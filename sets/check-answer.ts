@@ -1,17 +1,21 @@
 import type { FleetSetKind, VerifySpec } from "../api/fleet-set.ts";
 
-/** What a set asks about one cluster. Ms since the epoch. */
-export interface Verification {
+/** The cluster, the set and the revision that a check is about. */
+export interface CheckSubject {
   readonly set: { readonly kind: FleetSetKind; readonly namespace: string; readonly name: string };
   readonly revision: string;
   /** Name of the stage. */
   readonly stage: string;
   /** `namespace/name` of the ClusterProfile. */
   readonly cluster: string;
+  /** When the cluster got the revision, in ms since the epoch. Earlier failures do not count. */
+  readonly since: number;
+}
+
+/** What a set asks about one cluster. */
+export interface Verification extends CheckSubject {
   /** Names the stamp that it is about. */
   readonly stamp: string;
-  /** When the cluster got the revision. Earlier failures do not count. */
-  readonly since: number;
   readonly spec: VerifySpec;
 }
 

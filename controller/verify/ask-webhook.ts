@@ -2,7 +2,7 @@ import { recordAt, textAt } from "../../api/fields.ts";
 import type { VerifySpec } from "../../api/fleet-set.ts";
 import { foreignText } from "../../api/foreign-text.ts";
 import { namespacedName } from "../../api/keys.ts";
-import type { Reply, Verification } from "../../sets/check-answer.ts";
+import type { CheckSubject, Reply } from "../../sets/check-answer.ts";
 import { askUrl, type UrlAsker } from "./ask-url.ts";
 import { Unasked } from "./unasked.ts";
 
@@ -16,7 +16,7 @@ const longestMessage = 200;
  */
 export async function askWebhook(
   webhook: WebhookSpec,
-  { set, revision, stage, cluster, since }: Omit<Verification, "spec">,
+  { set, revision, stage, cluster, since }: CheckSubject,
   asker: UrlAsker,
   signal: AbortSignal,
 ): Promise<Reply> {

@@ -1,7 +1,7 @@
 import { ApiError, isServerFailure, type ServerFailure } from "../../access/kube/api-error.ts";
 import type { KubeClient } from "../../access/kube/kube-client.ts";
 import { foreignText } from "../../api/foreign-text.ts";
-import type { Reply, Verification } from "../../sets/check-answer.ts";
+import type { CheckSubject, Reply } from "../../sets/check-answer.ts";
 import type { Check } from "../../sets/verify.ts";
 import { askUrl, type UrlAsker } from "./ask-url.ts";
 import { askWebhook } from "./ask-webhook.ts";
@@ -20,15 +20,15 @@ export interface Asker {
   readonly urls?: UrlAsker;
 }
 
-/** Asks one check of a verification. What cannot be asked is `unasked`, never good. Rejects with the reason of the signal, and with a bug of this program. */
+/** Asks one check. What cannot be asked is `unasked`, never good. Rejects with the reason of the signal, and with a bug of this program. */
 export async function ask(
   { ask: question }: Check,
-  verification: Verification,
+  subject: CheckSubject,
   asker: Asker,
   signal: AbortSignal,
 ): Promise<Reply> {
   try {
-    return await answerOf(question, verification, asker, signal);
+    return await answerOf(question, subject, asker, signal);
   } catch (error) {
     signal.throwIfAborted();
     if (error instanceof Unasked) return { kind: "unasked", message: error.message };
@@ -39,7 +39,7 @@ export async function ask(
 
 async function answerOf(
   question: Check["ask"],
-  verification: Verification,
+  subject: CheckSubject,
   { clientOf, urls }: Asker,
   signal: AbortSignal,
 ): Promise<Reply> {
@@ -47,21 +47,21 @@ async function answerOf(
     const { workloads, unread } = await readUserWorkloads(await clientOf(), signal);
     const [first] = unread;
     if (first !== undefined) throw new Unasked(first);
-    return workloadsAnswer(workloads, question, verification.since);
+    return workloadsAnswer(workloads, question, subject.since);
   }
   const { prometheus, webhook } = question;
   const urlAsker = (): UrlAsker => {
     if (urls === undefined) throw new Unasked("only the controller asks URLs");
     return urls;
   };
-  if (webhook !== undefined) return askWebhook(webhook, verification, urlAsker(), signal);
+  if (webhook !== undefined) return askWebhook(webhook, subject, urlAsker(), signal);
   // The schema asks for one of them.
   if (prometheus === undefined) throw new Unasked("the check asks nothing");
   const { url, service } = prometheus;
-  const query = queryPath(prometheus.query, verification.cluster);
+  const query = queryPath(prometheus.query, subject.cluster);
   if (url !== undefined) {
     const server = { ...prometheus, url };
-    const { namespace } = verification.set;
+    const { namespace } = subject.set;
     return prometheusReply(
       question,
       await askUrl(server, { path: query }, namespace, urlAsker(), signal),

@@ -36,18 +36,30 @@ export interface ReadLimits {
 /** Readings by `targetId` of the components. */
 export type Readings = ReadonlyMap<string, SpokeReading>;
 
+interface ReadFactsDeps {
+  readonly access: ClusterAccess;
+  readonly limits: ReadLimits;
+  /** What is read of a cluster at the same time, over the same connection. Must not reject for what a cluster does. */
+  readonly beside?: ReadOne<void>;
+}
+
 /**
  * Reads every cluster of the components, once each. A cluster that cannot be read becomes an unread reading, and never delays or fails another. After an
  * abort, the clusters that are not done are unread.
  */
 export async function readClusters(
   components: readonly Component[],
-  deps: { readonly access: ClusterAccess; readonly limits: ReadLimits },
+  { beside, ...deps }: ReadFactsDeps,
   signal: AbortSignal,
 ): Promise<Readings> {
   const now = deps.access.recordedAt;
-  const read: ReadOne<SpokeFacts> = ({ client, provider }, late) =>
-    readSpokeFacts(client, { provider, now }, late);
+  const read: ReadOne<SpokeFacts> = async (cluster, deadline) => {
+    const [facts] = await Promise.all([
+      readSpokeFacts(cluster.client, { provider: cluster.provider, now }, deadline),
+      beside?.(cluster, deadline),
+    ]);
+    return facts;
+  };
   const readings = await readEach(components, { ...deps, read }, signal);
   const pulled = components.filter((one) => isPullOnly(readings.get(targetId(one))));
   if (pulled.length === 0) return readings;

@@ -85,9 +85,10 @@ describe("rollout verify", () => {
 
   test("keeps an answer that came where another never comes, and says that the other one is missing", async () => {
     const stop = new AbortController();
-    const isQuery = (path: string): boolean => path.includes("/proxy/");
     await using silent = await startVerifiedFleet(({ path }) =>
-      isQuery(path) ? { stream: () => setTimeout(() => stop.abort(), 3_000) } : undefined,
+      path.includes("/proxy/")
+        ? { stream: () => setTimeout(() => stop.abort(), 3_000) }
+        : undefined,
     );
     const line = ["rollout", "verify", "kss/prod", "-n", "platform", "--stage", "canary"];
     const options = { env: silent.hub.env, signal: stop.signal };

@@ -1,9 +1,10 @@
+import type { KubeClient } from "../../../../access/kube/kube-client.ts";
 import type { ClusterProfile } from "../../../../api/cluster-profile.ts";
 import { managedClusterOf } from "../../../../api/delivery.ts";
 import { setAnnotations } from "../../../../api/fleet-set.ts";
 import { namespacedName } from "../../../../api/keys.ts";
 import { ask } from "../../../../controller/verify/ask.ts";
-import type { Reply } from "../../../../sets/check-answer.ts";
+import type { CheckSubject, Reply } from "../../../../sets/check-answer.ts";
 import { updatedAtOf } from "../../../../sets/component-condition.ts";
 import { contentOf } from "../../../../sets/content.ts";
 import type { Member, SetFacts } from "../../../../sets/facts.ts";
@@ -20,16 +21,11 @@ import {
 } from "../../spokes/read-clusters.ts";
 
 /** What is asked of one cluster. */
-export interface Question {
+export interface Question extends CheckSubject {
   readonly target: ReadTarget;
-  /** `namespace/name` of the ClusterProfile. */
-  readonly cluster: string;
   /** Undefined: it does not exist, or may not be read. */
   readonly profile: ClusterProfile | undefined;
-  readonly stage: string;
   readonly checks: readonly Check[];
-  /** When the cluster got its revision, in ms since the epoch; now: it has none yet. */
-  readonly since: number;
 }
 
 /** A check with the answer of one cluster. */
@@ -44,6 +40,8 @@ export interface AskedCheck extends Pick<Question, "cluster" | "stage" | "since"
 export function questionsOf(facts: SetFacts, revision: string, now: number): readonly Question[] {
   const { set, selection } = facts;
   if (selection.kind === "unusable") return [];
+  const { namespace, name: setName } = set.metadata;
+  const named = { kind: set.kind, namespace, name: setName };
   const judgedBy = { name: revision, number: 1, failed: false, content: contentOf(set, facts) };
   const stages = stagesWith(facts, selection.clusters, {
     revision: judgedBy,
@@ -53,7 +51,7 @@ export function questionsOf(facts: SetFacts, revision: string, now: number): rea
   return stages.flatMap(({ spec: { name }, members }) => {
     const verify = verifyOf(set, name);
     if (verify === undefined) return [];
-    const shared = { stage: name, checks: checksOf(verify) };
+    const shared = { set: named, revision, stage: name, checks: checksOf(verify) };
     return members
       .filter(({ state }) => state.name !== "Excluded")
       .map((member) => ({ ...shared, ...questionAbout(member, now) }));
@@ -86,10 +84,12 @@ export async function askChecks(
   // Kept as they come: the time of a cluster may be over before its last answer.
   const replies = new Map<string, Reply>();
   const read: ReadOne<void> = async ({ id, client }, deadline) => {
-    const { checks = [], since = 0 } = byCluster.get(id) ?? {};
+    const question = byCluster.get(id);
+    if (question === undefined) return;
+    const clientOf = (): Promise<KubeClient> => Promise.resolve(client);
     await Promise.all(
-      checks.map(async (check) => {
-        const reply = await ask(check, { since }, () => Promise.resolve(client), deadline);
+      question.checks.map(async (check) => {
+        const reply = await ask(check, question, { clientOf }, deadline);
         replies.set(keyOf(id, check), reply);
       }),
     );

@@ -25,7 +25,12 @@ export async function verifyRollout(
   const { set, message, next } = await findSet(fleet, access, fleet.signal);
   if (set === undefined) {
     const errors = [{ reason: "NotFound", message, cluster: null }] as const;
-    return { items: [], summary: null, errors, next: [stepLine(withHub(next, fleet.commands))] };
+    return {
+      items: [],
+      summary: null,
+      errors,
+      next: () => [stepLine(withHub(next, fleet.commands))],
+    };
   }
   checkStage(set, stage);
   const { facts, unread: unreadFacts } = await readPlanFacts(access, set, fleet.signal);

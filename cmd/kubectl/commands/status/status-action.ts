@@ -135,6 +135,8 @@ async function readFleet(
       selection,
       live: options.live ?? true,
       limits,
+      // A bundle has none, and a watch would list them again and again.
+      workloads: flags.output === "wide" && flags.recorded === undefined && options.watch !== true,
       replicas: {
         timeMs: (flags.recorded?.recordedAt ?? now()).getTime(),
         isRecorded: flags.recorded !== undefined,

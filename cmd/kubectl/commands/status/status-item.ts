@@ -27,6 +27,7 @@ import {
 } from "../../spokes/live-view.ts";
 import type { SpokeReading } from "../../spokes/spoke-facts.ts";
 import { workloadId, type WorkloadKind } from "../../spokes/workload-fact.ts";
+import type { WorkloadCount } from "./status-workloads.ts";
 
 /** Severity of an installation; `--fail-on` compares with it. `progress`: it changes, within its deadline. */
 type Severity = "ok" | "progress" | "warning" | "error";
@@ -50,6 +51,8 @@ export interface StatusItem extends InstallationRow {
   readonly detail: StatusDetail | null;
   /** The shard of the cluster, and the replica of the controller that serves it; null: not known, or not asked for. */
   readonly replica: ServedBy | null;
+  /** The workloads of its users, for -o wide; null: they could not be read. Absent: not asked for, as in documents. */
+  readonly workloads?: WorkloadCount | null;
 }
 
 /** The row of one component, from what was read of its hub object and its cluster. Without `now` nothing takes too long. */

@@ -45,8 +45,10 @@ const wideHeaders = [
 /** The fleet table, one row an installation; `wide` adds where the cluster is and what was said. */
 export function statusTable(report: FleetStatus, wide: boolean, ages: TimeText): Table {
   const nameOf = clusterNames(report.items.map(({ cluster }) => cluster));
+  const isCounted = report.items.some(({ workloads }) => workloads !== undefined);
+  const counted = isCounted ? ["WORKLOADS"] : [];
   return {
-    headers: wide ? [...headers, ...wideHeaders] : headers,
+    headers: wide ? [...headers, ...counted, ...wideHeaders] : headers,
     rows: report.items.map((item) => [
       item.namespace,
       item.name,
@@ -57,9 +59,17 @@ export function statusTable(report: FleetStatus, wide: boolean, ages: TimeText):
       liveCell(item.live),
       orNone(item.reason),
       ages(item.since),
+      ...(wide && isCounted ? [workloadsCell(item.workloads)] : []),
       ...(wide ? wideCells(item, ages) : []),
     ]),
   };
+}
+
+/** `41/42`: how many of the workloads of users are ready. */
+function workloadsCell(count: StatusItem["workloads"]): Cell {
+  if (count === undefined || count === null) return "<unknown>";
+  const { ready, all } = count;
+  return { text: `${ready}/${all}`, tone: ready < all ? "warning" : "good" };
 }
 
 /** The same table with how each installation was before. */

@@ -37,6 +37,7 @@ import {
   worstFirst,
 } from "./status-item.ts";
 import { wantedSets, wantedSetTitle, type WantedSet } from "./status-sets.ts";
+import type { WorkloadCounts } from "./status-workloads.ts";
 
 export interface StatusOptions {
   readonly selection: Selection;
@@ -45,6 +46,8 @@ export interface StatusOptions {
   /** False: the hub's view only. */
   readonly live: boolean;
   readonly limits: ReadLimits;
+  /** Also counts the workloads of users, which are many objects. */
+  readonly workloads?: boolean;
   /** Also whether the controller works, and which replica serves each cluster, if that may be read. */
   readonly replicas?: JudgedAt;
   /** Which of the selected are of interest; absent: all. */
@@ -95,10 +98,11 @@ export interface StatusDeps {
  * Throws only when the hub cannot be read. An abort while clusters are being read gives an incomplete report.
  */
 export async function status(
-  { selection, sets, live, limits, replicas, keep = () => true }: StatusOptions,
+  options: StatusOptions,
   { access, now }: StatusDeps,
   signal: AbortSignal,
 ): Promise<FleetStatus> {
+  const { selection, sets, replicas, keep = () => true } = options;
   const wanted = sets === "all" ? undefined : sets;
   const [components, beside, working] = await Promise.all([
     listInstallations(access, selection, signal),
@@ -106,13 +110,12 @@ export async function status(
     replicas === undefined ? undefined : readWorking(access, replicas, signal),
   ]);
   const ownSets = beside === null ? null : wantedSets(beside, wanted);
-  const readings: Readings = live
-    ? await readClusters(components, { access, limits }, signal)
-    : new Map();
+  const { readings, counts } = await readLive(components, { ...options, access }, signal);
   const readAt = now();
-  const items = components.map((component) =>
-    withReplica(statusItemOf(component, readings.get(targetId(component)), readAt), working),
-  );
+  const items = components.map((component) => {
+    const item = statusItemOf(component, readings.get(targetId(component)), readAt);
+    return withReplica({ ...item, ...counts?.of(component) }, working);
+  });
   const found = items.map(({ kind, namespace, name }) => ({ kind, namespace, name }));
   const detailed = await withDetail(items, { components, readings, selection, access }, signal);
   const kept = detailed.filter((item, at) => {
@@ -128,6 +131,28 @@ export async function status(
   const report = fleetStatusOf(asked, missing, stampAt(now()));
   const shown = ownSets?.map(setItemOf) ?? null;
   return { ...report, sets: shown, controller: controllerOf(working, detailed, shown) };
+}
+
+interface Live {
+  readonly readings: Readings;
+  /** Absent: workloads were not asked for. */
+  readonly counts?: WorkloadCounts;
+}
+
+/** Reads the clusters of components; none without `live`. */
+async function readLive(
+  components: readonly Component[],
+  { live, limits, workloads, access }: StatusOptions & Pick<StatusDeps, "access">,
+  signal: AbortSignal,
+): Promise<Live> {
+  if (!live) return { readings: new Map() };
+  if (workloads !== true) {
+    return { readings: await readClusters(components, { access, limits }, signal) };
+  }
+  const { WorkloadCounts: Counts } = await import("./status-workloads.ts");
+  const counts = new Counts(limits.spokeTimeoutMs);
+  const deps = { access, limits, beside: counts.read };
+  return { readings: await readClusters(components, deps, signal), counts };
 }
 
 async function readWorking(
