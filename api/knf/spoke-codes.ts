@@ -203,4 +203,10 @@ export const spokeCodes = {
       "A webhook of the cluster does not answer, so that the API server refuses what it is asked about; the message names the webhook.",
     next: "Look at the configuration of the named webhook on that cluster and at the pods of its Service: bring them back, or delete the configuration when what it belongs to is gone.",
   },
+  KNF6017: {
+    name: "WorkloadsNewlyBroken",
+    meaning:
+      "Objects by which teams use Knative on the cluster broke since the installation was changed last, which is less than a day ago.",
+    next: "List them with kubectl knfleet workloads --broken; when the change is the cause, go back to the version before it.",
+  },
 } as const;

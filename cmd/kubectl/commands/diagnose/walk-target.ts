@@ -42,6 +42,7 @@ import {
 } from "./hops/provider-hops.ts";
 import { findNoWebhook, webhookFinder } from "./hops/silent-webhook.ts";
 import { checkGuard, checkRights } from "./hops/spoke-hops.ts";
+import { changedLately, checkWorkloads } from "./hops/workload-hop.ts";
 import { withRenewal } from "./renewal.ts";
 import { authenticate, spokeClient, type SpokeSession } from "./spoke-session.ts";
 import type { HubWalk } from "./walk-hub.ts";
@@ -301,6 +302,21 @@ async function walkInstallation(
       findWebhook: session.ok ? webhookFinder(one, session.value, signal) : findNoWebhook,
     });
   });
+  await walkWorkloads(component, session, { walk, context });
+}
+
+/** After a change, looks whether the users of the cluster have noticed it. */
+async function walkWorkloads(
+  component: StepValue<Component>,
+  session: StepValue<SpokeSession>,
+  { walk, context }: Pick<WalkDeps, "walk" | "context">,
+): Promise<void> {
+  const since = component.ok ? changedLately(component.value, context.now()) : undefined;
+  if (since === undefined) return;
+  const timeoutMs = context.hopTimeoutMs;
+  await walk.take("workloads", [component, session], ([one, { client }], late) =>
+    checkWorkloads(one, since, { client, timeoutMs }, late),
+  );
 }
 
 /** Asks the spoke why it refuses an object; undefined without a session or without release files. */

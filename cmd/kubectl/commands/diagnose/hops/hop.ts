@@ -84,6 +84,7 @@ export const hopTitles = {
   deployments: "Deployments",
   pods: "pods",
   conditions: "conditions",
+  workloads: "workloads",
 } as const;
 
 export type HopId = keyof typeof hopTitles;
