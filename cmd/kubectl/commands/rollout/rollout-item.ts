@@ -8,6 +8,7 @@ import {
   steering,
 } from "../../../../api/fleet-set.ts";
 import { durationOf } from "../../../../sets/limits.ts";
+import { verifyOf } from "../../../../sets/verify.ts";
 import { deletionText } from "../../hub/set-view.ts";
 import { type ReportDocument, reportOf, type ReportStamp } from "../../output/report.ts";
 
@@ -26,6 +27,8 @@ export interface StageItem {
   readonly startedAt: string | null;
   readonly doneAt: string | null;
   readonly approvedBy: string | null;
+  /** Clusters that are done, where checks are asked before. Absent: the stage asks none, or the rollout goes back, when nobody is asked. */
+  readonly verified?: number;
 }
 
 /** One condition of the set. */
@@ -122,7 +125,7 @@ export function rolloutItemOf(set: FleetSet): RolloutItem {
     waitingFor: waitingForOf(set),
     ...positionOf(status),
     clusters: status.clusters ?? null,
-    stages: stages.map(stageItemOf),
+    stages: stages.map((stage) => ({ ...stageItemOf(stage), ...verifiedOf(set, stage) })),
     notable: notable.map(({ cluster, state, reason, message }) => ({
       cluster,
       state,
@@ -164,6 +167,13 @@ function stageItemOf({ startedAt, doneAt, approvedBy, ...stage }: StageStatus): 
     doneAt: doneAt ?? null,
     approvedBy: approvedBy ?? null,
   };
+}
+
+const goesBack: readonly (RolloutPhase | undefined)[] = ["RollingBack", "RolledBack"];
+
+function verifiedOf(set: FleetSet, { name, done }: StageStatus): Pick<StageItem, "verified"> {
+  const isAsked = !goesBack.includes(set.status?.rollout?.phase);
+  return isAsked && verifyOf(set, name) !== undefined ? { verified: done } : {};
 }
 
 /** What the rollout waits for, as a sentence; null when it continues by itself or is complete. */

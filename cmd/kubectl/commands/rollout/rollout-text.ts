@@ -80,10 +80,12 @@ export function stagesTable({ stages }: RolloutItem, wide: boolean, style: Style
   const { width, times } = style;
   const showsUnreachable =
     wide || width === undefined || stages.some(({ unreachable }) => unreachable > 0);
-  const columns = columnsOf(times).filter(
-    ({ header }) =>
-      (showsUnreachable || header !== "UNREACHABLE") && (wide || !wideHeaders.includes(header)),
-  );
+  const hidden = [
+    ...(showsUnreachable ? [] : ["UNREACHABLE"]),
+    ...(stages.some(({ verified }) => verified !== undefined) ? [] : ["VERIFIED"]),
+    ...(wide ? [] : wideHeaders),
+  ];
+  const columns = columnsOf(times).filter(({ header }) => !hidden.includes(header));
   const table = {
     headers: columns.map(({ header }) => header),
     mayShorten: ["STAGE"],
@@ -105,6 +107,11 @@ function columnsOf(times: TimeText): readonly Column[] {
     { header: "STAGE", cell: ({ name }) => name },
     { header: "STATE", cell: ({ state }) => cellOf(state, stageTones[state]) },
     { header: "DONE", cell: ({ done, clusters }) => `${done}/${clusters}` },
+    {
+      header: "VERIFIED",
+      cell: ({ verified, clusters }) =>
+        verified === undefined ? "<none>" : `${verified} of ${clusters}`,
+    },
     { header: "UPDATING", cell: ({ updating }) => String(updating) },
     { header: "FAILED", cell: ({ failed }) => countCell(failed, "bad") },
     { header: "UNREACHABLE", cell: ({ unreachable }) => countCell(unreachable, "warning") },

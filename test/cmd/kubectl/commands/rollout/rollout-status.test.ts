@@ -115,6 +115,39 @@ describe("a rollout that is", () => {
   });
 });
 
+describe("a rollout with checks", () => {
+  const { rollout } = sampleSet().spec;
+  if (rollout === undefined) throw new Error("The sample has stages");
+  const workloads = { maxNewlyBroken: 0 };
+  const stages = (rollout.stages ?? []).map((stage) =>
+    stage.name === "early" ? { ...stage, verify: { workloads } } : stage,
+  );
+  const spec = { rollout: { ...rollout, stages } };
+
+  test("says how many clusters of a stage are verified, and which stages ask nothing", async () => {
+    const { stdout } = await ran(sampleSet({ spec }), line);
+    const rows = stdout.split("\n").map((row) => row.split(/ {2,}/).slice(0, 4).join(" | "));
+    expect(rows).toEqual(
+      expect.arrayContaining([
+        "STAGE | STATE | DONE | VERIFIED",
+        "canary | Passed | 12/12 | <none>",
+        "early | Rolling | 115/120 | 115 of 120",
+      ]),
+    );
+    const { items } = JSON.parse((await ran(sampleSet({ spec }), [...line, "-o", "json"])).stdout);
+    expect(items[0].stages.map((stage: { verified?: number }) => stage.verified)).toEqual([
+      undefined,
+      115,
+      undefined,
+    ]);
+  });
+
+  test("counts none on the way back, when nobody is asked", async () => {
+    const status = inPhase({ phase: "RollingBack", failedRevision: "prod-7c9f1b77e2" });
+    expect((await ran(sampleSet({ spec, status }), line)).stdout).not.toContain("VERIFIED");
+  });
+});
+
 const unserved: Answer = ({ path }) =>
   path.includes("/knfleet.dev/") ? { status: 404, body: "404 page not found" } : undefined;
 
