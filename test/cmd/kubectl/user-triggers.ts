@@ -4,7 +4,12 @@ const group = "eventing.knative.dev";
 const version = { groupVersion: `${group}/v1`, version: "v1" };
 
 /** A Trigger of a team: made two weeks before 2026-11-21, `True` or `False` since a time. */
-export function trigger(name: string, status: "True" | "False", since: string): object {
+export function trigger(
+  name: string,
+  status: "True" | "False",
+  since: string,
+  namespace = "shop",
+): object {
   const isReady = status === "True";
   const ready = {
     type: "Ready",
@@ -17,7 +22,7 @@ export function trigger(name: string, status: "True" | "False", since: string): 
     apiVersion: `${group}/v1`,
     kind: "Trigger",
     metadata: {
-      namespace: "shop",
+      namespace,
       name,
       uid: name,
       resourceVersion: "1",

@@ -2,33 +2,10 @@ import { describe, expect, test } from "vitest";
 
 import { component } from "../../fleet-facts.ts";
 import { runText } from "../../run-text.ts";
-import { startStubHub, type Answer } from "../../stub-hub.ts";
+import { startStubHub } from "../../stub-hub.ts";
+import { answersTriggers, trigger } from "../../user-triggers.ts";
 
 const now = "2026-11-25T12:00:00Z";
-
-/** A Trigger of a team: made two days ago, and so since a time. */
-function trigger(name: string, status: string, since: string, namespace = "shop") {
-  const ready = {
-    type: "Ready",
-    status,
-    reason: status === "True" ? "" : "BrokerMissing",
-    message: status === "True" ? "" : `The Broker default of ${name} does not exist`,
-    lastTransitionTime: since,
-  };
-  return {
-    apiVersion: "eventing.knative.dev/v1",
-    kind: "Trigger",
-    metadata: {
-      namespace,
-      name,
-      uid: name,
-      resourceVersion: "1",
-      generation: 1,
-      creationTimestamp: "2026-11-23T12:00:00Z",
-    },
-    status: { observedGeneration: 1, conditions: [ready] },
-  };
-}
 
 const triggers = [
   trigger("orders", "True", "2026-11-23T12:00:05Z"),
@@ -36,44 +13,9 @@ const triggers = [
   trigger("bills", "False", "2026-11-23T12:00:05Z", "accounts"),
 ];
 
-const group = "eventing.knative.dev";
-const version = { groupVersion: `${group}/v1`, version: "v1" };
-
-/** A hub that is its own cluster, with these Triggers; without any, they may not be listed. */
-function answering(items: readonly object[] | undefined): Answer {
-  const list = items === undefined ? forbidden : { body: listOf(items) };
-  const answers: Readonly<Record<string, ReturnType<Answer>>> = {
-    [`/apis/${group}`]: { body: { name: group, versions: [version], preferredVersion: version } },
-    [`/apis/${group}/v1`]: {
-      body: { resources: [{ name: "triggers", kind: "Trigger", namespaced: true }] },
-    },
-    [`/apis/${group}/v1/triggers`]: list,
-  };
-  return ({ path }) =>
-    answers[path] ?? (/^\/apis\/[a-z]+\.knative\.dev$/.test(path) ? absent : undefined);
-}
-
-const listOf = (items: readonly object[]) => ({
-  kind: "List",
-  apiVersion: "v1",
-  metadata: { resourceVersion: "7" },
-  items,
-});
-const absent = { status: 404, body: { kind: "Status", apiVersion: "v1", code: 404 } };
-const forbidden = {
-  status: 403,
-  body: {
-    kind: "Status",
-    apiVersion: "v1",
-    code: 403,
-    reason: "Forbidden",
-    message: `triggers.${group} is forbidden: User "me" cannot list resource "triggers" in API group "${group}" at the cluster scope`,
-  },
-};
-
 async function workloads(items: readonly object[] | undefined, ...args: readonly string[]) {
   const installed = component({ kind: "KnativeEventing", cluster: null });
-  await using hub = await startStubHub([installed], answering(items));
+  await using hub = await startStubHub([installed], answersTriggers(items));
   const options = { env: hub.env, at: new Date(now) };
   return await runText(["workloads", "-A", ...args], options);
 }
@@ -120,7 +62,7 @@ describe("the workloads of a fleet", () => {
         reason: "BrokerMissing",
         message: "The Broker default of mails does not exist",
         since: "2026-11-25T11:30:00Z",
-        createdAt: "2026-11-23T12:00:00Z",
+        createdAt: "2026-11-07T12:00:00Z",
       },
     ]);
   });
@@ -134,7 +76,7 @@ describe("the workloads of a fleet", () => {
 
   test("that may not be listed are named, with code 3", async () => {
     const { stderr, exitCode } = await workloads(undefined);
-    expect(stderr).toContain(`The right to list triggers.${group}`);
+    expect(stderr).toContain("The right to list triggers.eventing.knative.dev");
     expect(exitCode).toBe(3);
   });
 });
