@@ -50,7 +50,7 @@ test("a healthy installation is well in every step", async () => {
     [
       ..."hub kinds controller webhook component twin profile health file provider".split(" "),
       ..."endpoint plugin credential dns tcp tls authentication authorization".split(" "),
-      ..."version rival anchor guard objects deployments pods conditions".split(" "),
+      ..."version rival anchor guard objects deployments pods conditions workloads".split(" "),
     ].map((id) => `${id} OK`),
   );
   expect(diagnosis?.rootCause).toBeNull();
