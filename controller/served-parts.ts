@@ -16,7 +16,8 @@ import { EventRecorder } from "./events.ts";
 import type { PartWork } from "./leader/leader.ts";
 import type { Log } from "./log.ts";
 import type { ReconcileDeps } from "./reconcile/reconcile-deps.ts";
-import { FleetSets, type FleetSetsOptions } from "./sets/fleet-sets.ts";
+import type { FleetSetsOptions } from "./sets/fleet-sets-options.ts";
+import { FleetSets } from "./sets/fleet-sets.ts";
 import { ClusterClaims } from "./target/cluster-claims.ts";
 
 export interface ServedPartsOptions {

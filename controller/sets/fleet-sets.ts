@@ -1,25 +1,16 @@
 import { isServerFailure } from "../../access/kube/api-error.ts";
-import type { KubeClient } from "../../access/kube/kube-client.ts";
 import { LinePace } from "../../access/log.ts";
-import type { References } from "../../access/providers/references.ts";
-import type { Spokes } from "../../access/spokes/spokes.ts";
-import type { Clock } from "../../access/time/clock.ts";
 import { Follower } from "../../access/time/deadline.ts";
-import type { CheckSource } from "../../access/urls/check-source.ts";
 import type { ClusterProfile } from "../../api/cluster-profile.ts";
-import type { ClusterProfileRef, Component } from "../../api/component.ts";
+import type { Component } from "../../api/component.ts";
 import { isSameJson } from "../../api/fields.ts";
 import { type FleetSet, fleetSetKinds } from "../../api/fleet-set.ts";
 import { componentId, ownerSetId, setId, targetId } from "../../api/keys.ts";
 import { contentOf } from "../../render/content.ts";
-import type { Releases } from "../../render/release/releases.ts";
-import type { RenderOptions } from "../../render/render.ts";
 import type { WorkloadCounts } from "../../sets/check-answer.ts";
 import type { SetFacts } from "../../sets/facts.ts";
 import type { History } from "../../sets/standing.ts";
-import type { Components } from "../components.ts";
-import type { EventRecorder, NewEvent } from "../events.ts";
-import type { Log } from "../log.ts";
+import type { NewEvent } from "../events.ts";
 import type { Next } from "../queue/delays.ts";
 import { WorkQueue } from "../queue/queue.ts";
 import { Verifications } from "../verify/verifications.ts";
@@ -27,6 +18,7 @@ import { advanceSet, type AdvanceDeps } from "./advance-set.ts";
 import { isChildOf } from "./child-object.ts";
 import { withSpecOf } from "./deleted-set.ts";
 import type { PlacementSource } from "./find-selection.ts";
+import type { FleetSetsOptions } from "./fleet-sets-options.ts";
 import { gatherFacts } from "./gather-facts.ts";
 import { componentGroupsOf, componentKindOf, placeOf } from "./hub-view.ts";
 import { IndexedObjects } from "./indexed-objects.ts";
@@ -41,30 +33,6 @@ import { deletionEvents, editEvents, ignoredPolicyEvent } from "./set-events.ts"
 import { ChildWriter } from "./write-children.ts";
 import { RevisionWriter } from "./write-revisions.ts";
 import { SetWriter } from "./write-set.ts";
-
-export interface FleetSetsOptions {
-  readonly hub: Pick<
-    KubeClient,
-    "get" | "list" | "watch" | "create" | "apply" | "patch" | "replace" | "remove"
-  >;
-  readonly components: Pick<Components, "byKey">;
-  readonly events: Pick<EventRecorder, "record">;
-  /** Absent: every component may use every ClusterProfile. */
-  readonly references?: References;
-  /** Where the versions come from that a revision of a set promises. */
-  readonly releases: Releases;
-  readonly rendering: Pick<RenderOptions, "environment">;
-  /** Sets of a namespace that are rolled out. */
-  readonly maxSetsPerNamespace: number;
-  readonly clock: Clock;
-  readonly random: () => number;
-  readonly log: Log;
-  /** For the checks of rollouts. */
-  readonly spokes: Pick<Spokes, "acquire">;
-  readonly checkSource: Pick<CheckSource, "ask">;
-  /** Called when the checks of a rollout need the connection to a cluster no more. */
-  readonly onUnused: (profile: ClusterProfileRef) => void;
-}
 
 /** Shortest interval between two decisions about a set, and between two writes of its status. Spec: sets.md R14. */
 const paceMs = 1_000;
@@ -148,12 +116,12 @@ export class FleetSets implements AsyncDisposable {
     void this.#start(stopped);
   }
 
-  /** All sets as the hub has them. */
   /** The workloads on the clusters whose rollouts ask about them. */
   workloads(): WorkloadCounts {
     return this.#verifications.workloads();
   }
 
+  /** All sets as the hub has them. */
   all(): Iterable<FleetSet> {
     return this.#caches.sets.values();
   }

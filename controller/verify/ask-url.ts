@@ -58,7 +58,7 @@ async function authorizationOf(
   const secret = await hub.get(ref, {}, signal).catch((error: unknown) => {
     if (!(error instanceof ApiError) || error.status === 401) throw error;
     const right = missingRightOf(error);
-    if (right !== undefined) throw new Unasked(`The controller lacks ${right}`);
+    if (right !== undefined) throw new Unasked(`${right.replace("the", "The")} is missing`);
     throw new Unasked(`Secret ${name} was not read: the hub answered ${error.status}`);
   });
   if (secret === undefined) throw new Unasked(`There is no Secret ${name}`);

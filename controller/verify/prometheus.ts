@@ -36,7 +36,7 @@ export async function askService(
   } catch (error) {
     if (!(error instanceof ApiError) || error.status === 401) throw error;
     const right = missingRightOf(error);
-    if (right !== undefined) throw new Unasked(`The controller lacks ${right}`);
+    if (right !== undefined) throw new Unasked(`${right.replace("the", "The")} is missing`);
     throw new Unasked(`Prometheus was not reached: ${error.status} ${error.reason}`);
   }
 }

@@ -98,15 +98,17 @@ describe("what kstatus reads of a component", () => {
   });
 });
 
+/** Since when the component is worked on, an hour after a failure of its first generation. */
+function sinceAfter(generation: number): string | undefined {
+  const later = new Date(now.getTime() + 3_600_000);
+  const first = { status: {}, metadata: { generation: 1 } };
+  const status = statusOf(serving(first), failed("ApplyFailed"), now);
+  const component = serving({ status, metadata: { generation } });
+  const { conditions } = statusOf(component, applied("webhook is not available"), later);
+  return conditions?.find(({ type }) => type === "Reconciling")?.lastTransitionTime;
+}
+
 test("Reconciling tells since when the work on this spec goes on, also after a long failure of another one", () => {
-  const sinceAfter = (generation: number): string | undefined => {
-    const later = new Date(now.getTime() + 3_600_000);
-    const first = { status: {}, metadata: { generation: 1 } };
-    const status = statusOf(serving(first), failed("ApplyFailed"), now);
-    const component = serving({ status, metadata: { generation } });
-    const { conditions } = statusOf(component, applied("webhook is not available"), later);
-    return conditions?.find(({ type }) => type === "Reconciling")?.lastTransitionTime;
-  };
   expect(sinceAfter(1)).toBe("2026-02-03T04:05:06Z");
   expect(sinceAfter(2)).toBe("2026-02-03T05:05:06Z");
 });

@@ -106,7 +106,7 @@ test.each([
       403,
       'services "prometheus" is forbidden: User "hub" cannot get resource "services/proxy" in API group "" in the namespace "monitoring"',
     ),
-    message: /^The controller lacks the right to get services\/proxy/,
+    message: /^The right to get services\/proxy.* is missing$/,
   },
   {
     error: refusal(503, "no endpoints available"),
