@@ -3,7 +3,7 @@ import { objectId } from "../api/keys.ts";
 import { type KubeObject, type ObjectKey } from "../api/kubernetes.ts";
 import { causeOfRefusal, unready } from "./pod-cause.ts";
 import { isScaledToZero } from "./scale.ts";
-import { factsOf, statusTimeOf, type WorkloadFacts } from "./workload-facts.ts";
+import { factsOf, statusTimeOf, type WorkloadFacts, workloadName } from "./workload-facts.ts";
 
 /** How the workloads of an installation are doing. Names are sorted and unique; equal input gives equal output. */
 export interface Readiness {
@@ -70,11 +70,6 @@ const workloadKinds: readonly string[] = ["Deployment", "StatefulSet", "DaemonSe
 /** Whether an object is of a kind whose readiness counts. These kinds are watched as whole objects. */
 export function isWorkload(key: Pick<ObjectKey, "apiVersion" | "kind">): boolean {
   return key.apiVersion.startsWith("apps/") && workloadKinds.includes(key.kind);
-}
-
-/** The name of a workload in a message: most are Deployments, so that only other kinds are named. */
-export function workloadName({ kind, name }: Pick<ObjectKey, "kind" | "name">): string {
-  return kind === "Deployment" ? name : `${kind} ${name}`;
 }
 
 /**

@@ -1,5 +1,5 @@
 import { recordAt } from "../api/fields.ts";
-import type { KubeObject } from "../api/kubernetes.ts";
+import type { KubeObject, ObjectKey } from "../api/kubernetes.ts";
 import { conditionFieldsOf } from "./pod-cause.ts";
 
 /** What the status of a Deployment, StatefulSet or DaemonSet says. */
@@ -93,4 +93,9 @@ export function statusTimeOf({ metadata: { managedFields = [] } }: KubeObject): 
 
 function numberOf(value: unknown, fallback: number): number {
   return typeof value === "number" ? value : fallback;
+}
+
+/** The name of a workload in a message: most are Deployments, so that only other kinds are named. */
+export function workloadName({ kind, name }: Pick<ObjectKey, "kind" | "name">): string {
+  return kind === "Deployment" ? name : `${kind} ${name}`;
 }

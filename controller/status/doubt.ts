@@ -4,7 +4,8 @@ import { kindId } from "../../api/keys.ts";
 import { nameFirst } from "../../api/kubernetes.ts";
 import { rollingOut } from "../../api/reasons.ts";
 import { planObjects } from "../../installation/plan.ts";
-import { isWorkload, readinessOf, workloadName } from "../../installation/readiness.ts";
+import { isWorkload, readinessOf } from "../../installation/readiness.ts";
+import { workloadName } from "../../installation/workload-facts.ts";
 import type { InstallationMemory } from "../apply/installation-memory.ts";
 import type { Observation } from "../observe/observation.ts";
 

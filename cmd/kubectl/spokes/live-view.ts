@@ -10,7 +10,8 @@ import {
   installationNamespace,
   possibleNamespaces,
 } from "../../../installation/installation-namespace.ts";
-import { workloadName, type WorkloadState } from "../../../installation/readiness.ts";
+import { type WorkloadState } from "../../../installation/readiness.ts";
+import { workloadName } from "../../../installation/workload-facts.ts";
 import { knfOf } from "../output/knf-of.ts";
 import type { LiveReason } from "../output/own-reasons.ts";
 import type { AnchorFact, FeedbackFact, SpokeFacts, SpokeReading } from "./spoke-facts.ts";

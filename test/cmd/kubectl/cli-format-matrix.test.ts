@@ -29,6 +29,7 @@ const argsOf: Readonly<Record<string, readonly string[]>> = {
   get: ["deployments"],
   explain: ["ApplyFailed"],
   "rollout status": ["kss/prod"],
+  "rollout verify": ["kss/prod"],
   "rollout plan": ["kss/prod"],
   "rollout history": ["kss/prod"],
 };

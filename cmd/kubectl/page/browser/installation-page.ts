@@ -1,4 +1,4 @@
-import { workloadName } from "../../../../installation/readiness.ts";
+import { workloadName } from "../../../../installation/workload-facts.ts";
 import type { EventItem } from "../../commands/events/events.ts";
 import type { StatusItem } from "../../commands/status/status-item.ts";
 import type { FleetStatus } from "../../commands/status/status.ts";

@@ -52,7 +52,8 @@ function troubledPage(): string {
       conditions: ["Ready", "InstallSucceeded", "DeploymentsAvailable"].map(condition),
       deployments: ["activator", "net-kourier-controller", "autoscaler-hpa"].map((name) => {
         const state = { available: false, state: "notAvailable", ready: 0, desired: 1 } as const;
-        return { kind: "Deployment", namespace: "ns", name, ...state, progress: message };
+        const at = { kind: "Deployment", namespace: "knative-serving", name } as const;
+        return { ...at, ...state, progress: message };
       }),
       missing: [],
       anchor: null,

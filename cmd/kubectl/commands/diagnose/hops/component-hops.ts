@@ -15,6 +15,8 @@ import { listAnchors } from "../../../../../controller/apply/anchor/list-anchors
 import { asComponent } from "../../../../../controller/component-identity.ts";
 import { olderDuplicateOf } from "../../../../../controller/reconcile/claims.ts";
 import { installedRival } from "../../../../../controller/reconcile/installed-rival.ts";
+import { componentsOf } from "../../../hub/installations.ts";
+import { MalformedObjects } from "../../../hub/malformed-objects.ts";
 import {
   blockingCondition,
   conditionCode,
@@ -180,9 +182,8 @@ export async function listComponents(
 ): Promise<readonly Component[] | undefined> {
   const resource = knownResource(operatorApiVersion, kind);
   const list = await hub.list({ resource }, {}, signal).catch(ifDenied);
-  // Items of a list carry neither apiVersion nor kind.
-  const { apiVersion } = resource;
-  return list?.items.flatMap((item) => asComponent({ ...item, apiVersion, kind }) ?? []);
+  // Who asks about one component is not told of others that have not the form of their CRD.
+  return list && componentsOf(list.items, kind, new MalformedObjects());
 }
 
 /** Asks the cluster why it refuses the object that a message of the controller names; undefined without an answer. */

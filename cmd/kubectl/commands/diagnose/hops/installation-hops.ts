@@ -4,7 +4,7 @@ import { knownResource } from "../../../../../api/resources.ts";
 import { inventoryTextOf } from "../../../../../installation/anchor-object.ts";
 import { anchorAnnotations } from "../../../../../installation/anchor.ts";
 import { decodeInventory, type Inventory } from "../../../../../installation/inventory.ts";
-import { workloadName } from "../../../../../installation/readiness.ts";
+import { workloadName } from "../../../../../installation/workload-facts.ts";
 import { assertKubernetesVersion } from "../../../../../render/release/version.ts";
 import { kubectlOn, words } from "../../../output/steps.ts";
 import {
