@@ -93,9 +93,9 @@ const timeLimits = "access/time/deadline.ts";
 const ownTimeLimit =
   /\bAbortSignal\.(?:timeout|any)\(|\bnew DOMException\([^;]*["']TimeoutError["']/;
 
-/** Ways to the clock and the timers of the platform. A socket's own `setTimeout` is none: it counts the silence of that socket, inside Node. */
+/** Ways to the clock, the timers and the chance of the platform. A socket's own `setTimeout` is none: it counts the silence of that socket, inside Node. */
 const platformTime =
-  /(?<![.\w])(?:set|clear)(?:Timeout|Interval)\(|\bDate\.now\b|\bnew Date\(\)|\bperformance\.now\b|["']node:timers(?:\/promises)?["']|\bAbortSignal\.timeout\b/;
+  /(?<![.\w])(?:set|clear)(?:Timeout|Interval)\(|\bDate\.now\b|\bnew Date\(\)|\bperformance\.now\b|["']node:timers(?:\/promises)?["']|\bAbortSignal\.timeout\b|\bMath\.random\b/;
 
 /** Where the law of time holds: everything there takes a Clock. The command line is not there yet. */
 const timed = /^(?:access|controller|webhook|cmd\/service)\/|^cmd\/[^/]+$/;
@@ -251,7 +251,7 @@ describe("the house", () => {
     expect(readers).toEqual([]);
   });
 
-  test("takes a Clock for all that waits or measures time, but in the files that say why", () => {
+  test("takes a Clock for all that waits, measures time or takes chances, but in the files that say why", () => {
     const users = files.filter(
       (file) => timed.test(file) && platformTime.test(readFileSync(join(root, file), "utf8")),
     );
@@ -272,11 +272,11 @@ describe("the law itself", () => {
     "clearTimeout(this.#timer);",
     "const timer = setInterval(look, 5);",
     "const age = Date.now() - before;",
-    "now: Date.now,",
     "const day = new Date();",
     "const began = performance.now();",
     'import { setTimeout as delay } from "node:timers/promises";',
     "const limit = AbortSignal.timeout(5);",
+    "const ms = 5 * Math.random();",
   ])("refuses the clock of the platform in %j", (source) => expect(source).toMatch(platformTime));
 
   test.each([

@@ -66,7 +66,7 @@ export class AuthorizedRequester implements Requester, AsyncDisposable {
         elapsedMs: clock.now() - started,
         idempotent: request.idempotent,
       };
-      const waitMs = retryDelayMs(outcome, facts, Math.random());
+      const waitMs = retryDelayMs(outcome, facts, clock.random());
       if (waitMs === undefined) {
         if ("error" in outcome) throw outcome.error;
         return outcome;

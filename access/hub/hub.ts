@@ -67,7 +67,7 @@ export async function connectHub(options: HubOptions): Promise<HubConnection> {
       return credential;
     },
     clock,
-    random: Math.random,
+    random: () => clock.random(),
   });
   const endpoint = await hubEndpoint(config, options.environment);
   const requester = new AuthorizedRequester({

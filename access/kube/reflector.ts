@@ -170,7 +170,7 @@ export class KeepingReflector<Item extends Kept> implements Disposable {
       else if (end === "failed" || !isFirst) {
         const { maxBackoffMs: longestMs = 30_000 } = this.#options;
         const backoff = { firstMs: 800, longestMs, jitter: 1 / 2 };
-        await this.#wait(backoffMs(backoff, failures, Math.random()), signal);
+        await this.#wait(backoffMs(backoff, failures, this.#options.clock.random()), signal);
       }
     }
   }
@@ -203,7 +203,8 @@ export class KeepingReflector<Item extends Kept> implements Disposable {
     if (error instanceof ApiError) {
       const retryAfterMs = Math.min(error.retryAfterMs ?? 0, maxRetryAfterMs);
       // Jitter: requests that were refused together must not come back together.
-      this.#retryAt = this.#options.clock.now() + retryAfterMs * (1 + Math.random() / 4);
+      const { clock } = this.#options;
+      this.#retryAt = clock.now() + retryAfterMs * (1 + clock.random() / 4);
       // The version to watch from has expired. Without a version the list itself failed.
       if (error.status === 410 && !hadNoVersion) return false;
       // 400 or 422: the server does not know `sendInitialEvents`.
@@ -223,13 +224,13 @@ export class KeepingReflector<Item extends Kept> implements Disposable {
 
   /** Returns true when the watch lasted as long as it had asked for, or the signal ended it. */
   async #follow(signal: AbortSignal): Promise<boolean> {
-    const { client, ref, metadataOnly = false } = this.#options;
+    const { client, clock, ref, metadataOnly = false } = this.#options;
     if (this.#version === undefined && this.#listsFirst) await this.#list(signal);
     if (this.#version === undefined) this.#objects.beginRelist();
-    const timeoutSeconds = Math.floor(shortestWatchSeconds * (1 + Math.random()));
+    const timeoutSeconds = Math.floor(shortestWatchSeconds * (1 + clock.random()));
     const since = this.#version === undefined ? {} : { resourceVersion: this.#version };
     const options = { metadataOnly, timeoutSeconds, ...since };
-    const beganAt = this.#options.clock.now();
+    const beganAt = clock.now();
     let isSilent = true;
     for await (const event of client.watch(ref, options, signal)) {
       if (signal.aborted) return true;
@@ -239,7 +240,7 @@ export class KeepingReflector<Item extends Kept> implements Disposable {
     if (signal.aborted) return true;
     // A list that was cut off starts again.
     this.#objects.endRelist();
-    const lastedMs = this.#options.clock.now() - beganAt;
+    const lastedMs = clock.now() - beganAt;
     // A server with restored storage sends no events until it has reached our version again.
     const isBehind = isSilent && lastedMs >= silentMs;
     return !isBehind && lastedMs >= timeoutSeconds * 1_000 - earlyMs;

@@ -1,4 +1,5 @@
 import { backoffMs } from "../time/backoff.ts";
+import type { Clock } from "../time/clock.ts";
 
 // A cluster that has too much will have it again.
 const backoff = { firstMs: 30_000, longestMs: 600_000, jitter: 1 / 4 };
@@ -14,10 +15,11 @@ export class ExcessPause {
     return this.#endsAt;
   }
 
-  begin(now: number): void {
+  begin(clock: Clock): void {
+    const now = clock.now();
     this.#count = now - this.#lastAt > memoryMs ? 1 : this.#count + 1;
     this.#lastAt = now;
-    this.#endsAt = now + backoffMs(backoff, this.#count, Math.random());
+    this.#endsAt = now + backoffMs(backoff, this.#count, clock.random());
   }
 
   /** Ends the pause: another cluster may answer now. The next one is longer all the same. */

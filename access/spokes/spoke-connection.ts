@@ -95,7 +95,7 @@ export class SpokeLink implements SpokeConnection, AsyncDisposable {
     this.#credentials = new RenewingCredentials({
       obtain: credentialObtainer(access, { ...deps, waits: this.#waits }, steps),
       clock: deps.clock,
-      random: Math.random,
+      random: () => deps.clock.random(),
       rejectedPauseMs,
       onDropped: (credential) => deps.path?.dropCredential(spokeName(access), credential),
     });

@@ -188,7 +188,7 @@ export class SpokeKeeper {
       }
       const isOfPlugin = this.#attemptError.code?.startsWith("Plugin") === true;
       const backoff = isOfPlugin ? pluginBackoff : connectBackoff;
-      await pause(clock, backoffMs(backoff, failures, Math.random()), signal);
+      await pause(clock, backoffMs(backoff, failures, clock.random()), signal);
     }
   }
 
@@ -221,7 +221,7 @@ export class SpokeKeeper {
   /** Closes a link whose spoke has more than may be kept, and connects again after a pause that grows. */
   #exceed(link: SpokeLink, error: FleetError): void {
     if (this.#closed || link !== this.#link) return;
-    this.#excess.begin(this.#deps.clock.now());
+    this.#excess.begin(this.#deps.clock);
     this.#link = undefined;
     this.#down = undefined;
     if (this.#attempt === undefined && this.#outcome.kind === "access") {
@@ -269,7 +269,7 @@ export class SpokeKeeper {
           since = clock.now();
         }
       }
-      await pause(clock, backoffMs(checkBackoff, failures, Math.random()), signal);
+      await pause(clock, backoffMs(checkBackoff, failures, clock.random()), signal);
     }
   }
 

@@ -1,8 +1,10 @@
-/** Time as a parameter: a monotonic clock for intervals, the wall clock for written times. */
+/** Time as a parameter: a monotonic clock for intervals, the wall clock for written times, and chance for the length of pauses. */
 export interface Clock {
   /** Milliseconds of a monotonic clock. */
   now(): number;
   date(): Date;
+  /** A number in [0, 1) for the jitter of pauses, so that what failed together comes back at different times. */
+  random(): number;
   /** Calls back once after a time, unless the result is disposed before. A timer in the background does not keep the process alive. */
   after(ms: number, callback: () => void, kind?: "background"): Disposable;
 }

@@ -4,6 +4,7 @@ import type { Clock } from "./clock.ts";
 export const systemClock: Clock = {
   now: () => performance.now(),
   date: () => new Date(),
+  random: () => Math.random(),
   after: (ms, callback, kind) => {
     const timer = setTimeout(callback, ms);
     if (kind === "background") timer.unref();

@@ -54,7 +54,7 @@ export async function startControllerService(
   if (flags.installCrds) await bringCrds(source, { version, log }, signal);
   const hubs = await openHubs(opened, source, candidacy);
   const trust = referenceSettings(flags);
-  const world = { clock: systemClock, random: Math.random, log };
+  const world = { clock: systemClock, random: () => systemClock.random(), log };
   const references = opened.use("the grants", await openReferences(trust, world, signal));
   const plugins = pluginSettings(flags, environment);
   const options = { ...plugins, ...common, log, path, onStep: logSteps(log), trust };

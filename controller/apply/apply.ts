@@ -29,7 +29,7 @@ export interface ApplyDeps {
   readonly requests: ApplyRequests;
   readonly clock: Clock;
   readonly installNamespace: string;
-  /** 0 to 1, for the jitter of retries. Default `Math.random`. */
+  /** 0 to 1, for the jitter of retries. Default: that of the clock. */
   readonly random?: () => number;
   /** Called with each answer at once, before the next object is sent. */
   readonly onApplied?: (object: DesiredObject, answer: KubeObject) => void;
@@ -210,7 +210,7 @@ class ApplyRun {
     const attempts = (this.#attempts.get(id) ?? 0) + 1;
     this.#attempts.set(id, attempts);
     // The pace of the server decides how soon it serves a new kind. The duration of this run so far shows that pace.
-    const { clock, random = Math.random } = this.#deps;
+    const { clock, random = () => clock.random() } = this.#deps;
     const paceMs = gated.isOfNewKind ? Math.min(longestPaceMs, (clock.now() - this.#began) / 2) : 0;
     const retryAfterMs = refusal.kind === "temporary" ? refusal.retryAfterMs : undefined;
     const requestedMs = Math.min(longestAskedMs, retryAfterMs ?? 0);

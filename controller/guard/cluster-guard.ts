@@ -294,7 +294,7 @@ export class ClusterGuard {
     // Both remove their listeners from the signal, which lives for weeks.
     using early = new Follower(disturbed, doubted());
     if (last !== "unanswered") {
-      await pause(clock, recheckMs * (0.9 + 0.2 * Math.random()), early.signal);
+      await pause(clock, recheckMs * (0.9 + 0.2 * clock.random()), early.signal);
       if (!early.signal.aborted) return;
     }
     await delay(clock, Math.min(doubtMs, recheckMs), disturbed);

@@ -153,7 +153,7 @@ class Waiting implements Disposable {
 
   async waitForNextTry(signal: AbortSignal): Promise<void> {
     using early = new Follower(signal, this.#wake.signal);
-    await delay(this.#clock, pauseMsOf(this.#times), early.signal).catch(() =>
+    await delay(this.#clock, pauseMsOf(this.#times, this.#clock), early.signal).catch(() =>
       signal.throwIfAborted(),
     );
     this.#wake = new AbortController();

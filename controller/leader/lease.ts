@@ -26,8 +26,8 @@ export const defaultLeaseTimes: LeaseTimes = {
 };
 
 /** Milliseconds until the next try to acquire a Lease: at most the retry period, and different for each replica, so that not all ask the hub at once. */
-export function pauseMsOf({ retryPeriodMs }: LeaseTimes): number {
-  return retryPeriodMs * (1 - Math.random() / 4);
+export function pauseMsOf({ retryPeriodMs }: LeaseTimes, clock: Clock): number {
+  return retryPeriodMs * (1 - clock.random() / 4);
 }
 
 export interface LeaseOptions {

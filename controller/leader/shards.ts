@@ -41,7 +41,7 @@ export async function joinReplicas(
 ): Promise<Leadership> {
   const replica = new Replica(options);
   const { clock, times } = options;
-  while (!(await replica.join(signal))) await delay(clock, pauseMsOf(times), signal);
+  while (!(await replica.join(signal))) await delay(clock, pauseMsOf(times, clock), signal);
   return replica;
 }
 
@@ -122,7 +122,9 @@ class Replica implements Leadership {
     for (;;) {
       await this.#balance(work, signal);
       using early = new Follower(signal, this.#wake.signal);
-      await delay(clock, pauseMsOf(times), early.signal).catch(() => signal.throwIfAborted());
+      await delay(clock, pauseMsOf(times, clock), early.signal).catch(() =>
+        signal.throwIfAborted(),
+      );
       this.#wake = new AbortController();
     }
   };

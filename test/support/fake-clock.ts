@@ -19,6 +19,10 @@ export class FakeClock implements Clock {
     return new Date(this.#startMs + this.#now);
   }
 
+  random(): number {
+    return Math.random();
+  }
+
   after(ms: number, callback: () => void): Disposable {
     const timer = { at: this.#now + ms, callback };
     this.#timers.push(timer);

@@ -152,7 +152,7 @@ class CertificateKeeper implements Certificates {
   /** Does what is due. Returns the milliseconds until the next turn, if nothing changes before. */
   async #keep(signal: AbortSignal): Promise<number> {
     if (!this.#secret.isSynced) return failedMs;
-    if (!(await this.#takeStep(signal))) return conflictMs * (1 + Math.random());
+    if (!(await this.#takeStep(signal))) return conflictMs * (1 + this.#deps.clock.random());
     await this.#publish(signal).catch((error: unknown) => {
       if (!signal.aborted) this.#complain(error, "Cannot give webhooks their caBundle");
     });

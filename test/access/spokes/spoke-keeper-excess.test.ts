@@ -6,6 +6,7 @@ import { ExcessPause } from "../../../access/spokes/excess-pause.ts";
 import { systemClock } from "../../../access/time/system-clock.ts";
 import type { KubeObject } from "../../../api/kubernetes.ts";
 import { knownResource } from "../../../api/resources.ts";
+import { FakeClock } from "../../support/fake-clock.ts";
 import { rethrow } from "../../support/rethrow.ts";
 import type { StubAnswer } from "../api-stub.ts";
 import { connected, patience } from "./quiet-connection.ts";
@@ -72,8 +73,10 @@ test.each(["a watch", "pages"])(
 
 test("the pauses after an excess grow, and begin anew after an hour without one", () => {
   const pause = new ExcessPause();
+  const clock = new FakeClock();
   const lasts = (now: number): number => {
-    pause.begin(now);
+    clock.jump(now - clock.now());
+    pause.begin(clock);
     return (pause.endsAt - now) / 1_000;
   };
   const seconds = [0, 1, 2, 3, 4, 5].map((at) => lasts(at * 700_000));

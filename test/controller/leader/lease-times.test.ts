@@ -78,7 +78,7 @@ test("of a Lease that says that it is held for a day, a minute is believed", asy
 });
 
 test("replicas that wait for the Lease do not all ask at once, and each within its retry period", async () => {
-  const pauses = Array.from({ length: 50 }, () => pauseMsOf(times));
+  const pauses = Array.from({ length: 50 }, () => pauseMsOf(times, clock));
   expect(new Set(pauses).size).toBeGreaterThan(40);
   expect(Math.min(...pauses)).toBeGreaterThanOrEqual(300);
   expect(Math.max(...pauses)).toBeLessThanOrEqual(400);

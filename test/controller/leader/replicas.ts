@@ -30,6 +30,10 @@ class ProcessClock implements Clock {
     return this.#clock.date();
   }
 
+  random(): number {
+    return this.#clock.random();
+  }
+
   after(ms: number, callback: () => void): Disposable {
     const timer = this.#clock.after(ms, () => {
       if (this.#stopped === undefined) callback();
