@@ -3,6 +3,7 @@ import { randomUUID } from "node:crypto";
 import { enableCompileCache } from "node:module";
 import { hostname } from "node:os";
 
+import { systemClock as clock } from "../access/time/system-clock.ts";
 import packageJson from "../package.json" with { type: "json" };
 import { readControllerFlags } from "./service/flags.ts";
 import { createLogger } from "./service/logger.ts";
@@ -24,6 +25,6 @@ if ("exitCode" in flags) {
   await runService(async (signal) => {
     // Loaded on demand: `--help` and wrong flags do not need it.
     const { startControllerService } = await import("./service/controller-service.ts");
-    return startControllerService(flags, { environment, version, identity, log }, signal);
+    return startControllerService(flags, { environment, version, identity, log, clock }, signal);
   }, log);
 }

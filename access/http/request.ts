@@ -86,6 +86,21 @@ export interface RequestRecord {
 /** Called after the end of each request. */
 export type RequestObserver = (record: RequestRecord) => void;
 
+/** Requests to one API server with one TLS identity. `Transport` says what they throw. */
+export interface ServerTransport extends AsyncDisposable {
+  send(request: TransportRequest, signal: AbortSignal): Promise<TransportAnswer>;
+  stream(
+    request: TransportRequest,
+    silenceMs: number,
+    signal: AbortSignal,
+  ): Promise<TransportStream & Disposable>;
+  /** Takes no new requests, and ends when the running ones are done, at the latest after `timeoutMs`. */
+  drain(timeoutMs: number): Promise<void>;
+}
+
+/** How the requests of this process reach API servers. Absent: over the network. */
+export type OpenTransport = (options: TransportOptions) => ServerTransport;
+
 export interface TransportOptions {
   readonly clock: Clock;
   readonly endpoint: Endpoint;

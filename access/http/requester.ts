@@ -6,9 +6,11 @@ import { type Clock, delay } from "../time/clock.ts";
 import { refuserOf, type Refusal } from "./refusal.ts";
 import type {
   AuthorizedRequest,
+  OpenTransport,
   Requester,
   RequestObserver,
   RequestRecord,
+  ServerTransport,
   TransportAnswer,
   TransportOptions,
   TransportRequest,
@@ -20,6 +22,7 @@ import { Transport } from "./transport.ts";
 
 export interface RequesterOptions extends Omit<TransportOptions, "certificate" | "onBroken"> {
   readonly credentials: CredentialSource;
+  readonly openTransport?: OpenTransport;
   /** Called when the connection broke or the server rejected a fresh credential, to check the server. */
   readonly onTrouble?: (error: Error) => void;
   /** Called after each request, also after each repetition. */
@@ -41,9 +44,9 @@ const longestSaid = 300;
 export class AuthorizedRequester implements Requester, AsyncDisposable {
   readonly server: string;
   readonly #options: RequesterOptions;
-  #transport: Transport | undefined;
+  #transport: ServerTransport | undefined;
   /** Transports of earlier certificates with running requests. */
-  readonly #draining = new Set<Transport>();
+  readonly #draining = new Set<ServerTransport>();
   #certificate: ClientCertificate | undefined;
   /** The fresh credential for which a proxy in front of the server answered 401: another refresh would not help. */
   #uselessCredential: Credential | undefined;
@@ -126,7 +129,7 @@ export class AuthorizedRequester implements Requester, AsyncDisposable {
 
   async #sendAuthorized<Answer extends Refusal & { readonly status: number }>(
     request: TransportRequest,
-    use: (transport: Transport, request: TransportRequest) => Promise<Answer>,
+    use: (transport: ServerTransport, request: TransportRequest) => Promise<Answer>,
     signal: AbortSignal,
   ): Promise<Answer> {
     const { clock, credentials, onRequest } = this.#options;
@@ -183,7 +186,7 @@ export class AuthorizedRequester implements Requester, AsyncDisposable {
     throw new ConnectionError("other", message);
   }
 
-  #transportFor({ certificate }: Credential): Transport {
+  #transportFor({ certificate }: Credential): ServerTransport {
     if (this.#closed) {
       throw new ConnectionError("closed", `${this.server}: the connection was closed`);
     }
@@ -193,8 +196,9 @@ export class AuthorizedRequester implements Requester, AsyncDisposable {
     // A new certificate needs a new connection. Running requests may finish on the old one.
     if (this.#transport !== undefined) void this.#drain(this.#transport);
     this.#certificate = certificate;
-    const { credentials: _, onRequest: _observer, onTrouble, ...options } = this.#options;
-    this.#transport = new Transport({
+    const { openTransport = overNetwork, onTrouble, ...others } = this.#options;
+    const { credentials: _, onRequest: _observer, ...options } = others;
+    this.#transport = openTransport({
       ...options,
       ...(certificate === undefined ? {} : { certificate }),
       ...(onTrouble === undefined ? {} : { onBroken: onTrouble }),
@@ -202,11 +206,15 @@ export class AuthorizedRequester implements Requester, AsyncDisposable {
     return this.#transport;
   }
 
-  async #drain(transport: Transport): Promise<void> {
+  async #drain(transport: ServerTransport): Promise<void> {
     this.#draining.add(transport);
     await transport.drain(writeTimeoutMs);
     this.#draining.delete(transport);
   }
+}
+
+function overNetwork(options: TransportOptions): ServerTransport {
+  return new Transport(options);
 }
 
 function withHeaders(request: TransportRequest, credential: Credential): TransportRequest {

@@ -9,6 +9,7 @@ import { Semaphore } from "../time/semaphore.ts";
 import { Lane, laneSize } from "./lane.ts";
 import { describeProxy } from "./proxy-url.ts";
 import type {
+  ServerTransport,
   TransportAnswer,
   TransportOptions,
   TransportRequest,
@@ -51,7 +52,7 @@ type Opening<Body> = (
  * connection. Many watches use several connections. Knows no credentials and repeats nothing.
  * Throws `ConnectionError`, `WriteRefusedError`, or the reason of the signal.
  */
-export class Transport implements AsyncDisposable {
+export class Transport implements ServerTransport {
   readonly #options: TransportOptions;
   readonly #origin: string;
   readonly #host: string;

@@ -5,7 +5,7 @@ import { cannotWork, probeRequest, type Silence } from "../http/liveness.ts";
 import { withPermit, type WritePermit } from "../http/permitted-requester.ts";
 import { type EndpointProxy, proxyOf, ProxyUrlError } from "../http/proxy-url.ts";
 import { RequestCounters } from "../http/request-counters.ts";
-import type { RequestObserver } from "../http/request.ts";
+import type { OpenTransport, RequestObserver } from "../http/request.ts";
 import { AuthorizedRequester } from "../http/requester.ts";
 import type { MayWrite } from "../http/write-permit.ts";
 import { ConnectionError } from "../kube/api-error.ts";
@@ -28,6 +28,7 @@ export interface HubOptions extends KubeconfigSource {
   /** Asked before each write; absent: writes are always allowed. */
   readonly mayWrite?: MayWrite;
   readonly onRequest?: RequestObserver;
+  readonly openTransport?: OpenTransport;
   /** Called with each new credential, so that logs and bundles can leave its secrets out. */
   readonly onCredential?: (credential: Credential) => void;
 }
@@ -78,6 +79,7 @@ export async function connectHub(options: HubOptions): Promise<HubConnection> {
     credentials,
     ...(options.mayWrite === undefined ? {} : { mayWrite: options.mayWrite }),
     ...(options.onRequest === undefined ? {} : { onRequest: options.onRequest }),
+    openTransport: options.openTransport,
     ...(options.silence === undefined ? {} : { silence: options.silence }),
   });
   const gate = new Gate(requester, clock);

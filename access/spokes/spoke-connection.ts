@@ -113,6 +113,7 @@ export class SpokeLink implements SpokeConnection, AsyncDisposable {
       onConnect: (times) => steps.reportConnection(times),
       guard: addressGuardOf(access, deps),
       conceals: this.#conceals,
+      openTransport: deps.openTransport,
       ...(deps.silence === undefined ? {} : { silence: deps.silence }),
       ...(mayWrite === undefined ? {} : { mayWrite: () => mayWrite(access.profile) }),
       ...(deps.onRequest === undefined ? {} : { onRequest: deps.onRequest }),

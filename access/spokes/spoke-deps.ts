@@ -5,7 +5,7 @@ import { addressGuard, type AddressGuard } from "../http/address-guard.ts";
 import type { Silence } from "../http/liveness.ts";
 import type { SpokePace } from "../http/paced-requester.ts";
 import type { RequestCounters } from "../http/request-counters.ts";
-import type { RequestObserver } from "../http/request.ts";
+import type { OpenTransport, RequestObserver } from "../http/request.ts";
 import type { KeepBudget } from "../kube/keep-budget.ts";
 import type { KubeClient } from "../kube/kube-client.ts";
 import { isBuiltIn, runBuiltIn } from "../plugins/built-in-plugins.ts";
@@ -30,6 +30,7 @@ export interface SpokeDeps {
   readonly hub?: Pick<KubeClient, "get">;
   readonly counters?: RequestCounters;
   readonly onRequest?: RequestObserver;
+  readonly openTransport?: OpenTransport;
   readonly path?: PathMetrics;
   readonly onStep?: StepObserver;
   /** Called when a plugin returned a token that spokes with another server have, too. */

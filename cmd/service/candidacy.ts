@@ -2,7 +2,6 @@ import type { Silence } from "../../access/http/liveness.ts";
 import type { WritePermit } from "../../access/http/permitted-requester.ts";
 import type { MayWrite } from "../../access/http/write-permit.ts";
 import { connectHub, type HubOptions } from "../../access/hub/hub.ts";
-import { systemClock } from "../../access/time/system-clock.ts";
 import type { ClusterProfileRef } from "../../api/component.ts";
 import { FleetError } from "../../api/errors.ts";
 import { nameId } from "../../api/keys.ts";
@@ -72,7 +71,7 @@ export async function standForLease(
   const namespace = flags.leaderElectionNamespace ?? (await podNamespace(hub.environment));
   const { client } = connection;
   const reconnect = (): void => connection.reconnect();
-  const clock = systemClock;
+  const { clock } = hub;
   const common = { client, reconnect, namespace, identity, shards, times, clock, log };
   let leader: Leadership | undefined;
   const mayWrite = (part?: Part): boolean => leader?.mayWrite(part) === true;

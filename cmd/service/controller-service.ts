@@ -1,4 +1,5 @@
 import { RequestCounters } from "../../access/http/request-counters.ts";
+import type { OpenTransport } from "../../access/http/request.ts";
 import { connectHub, type HubOptions } from "../../access/hub/hub.ts";
 import { endpointChecker } from "../../access/profiles/check-endpoint.ts";
 import { isShared } from "../../access/providers/reference-policy.ts";
@@ -6,7 +7,7 @@ import { openReferences } from "../../access/providers/references.ts";
 import type { StepObserver } from "../../access/spokes/attempt-steps.ts";
 import { openSpokes, type SpokesOptions } from "../../access/spokes/open-spokes.ts";
 import { PathMetrics } from "../../access/spokes/path-metrics.ts";
-import { systemClock } from "../../access/time/system-clock.ts";
+import type { Clock } from "../../access/time/clock.ts";
 import { CheckSource } from "../../access/urls/check-source.ts";
 import { ManifestSource, type ManifestSourceOptions } from "../../access/urls/manifest-source.ts";
 import { FleetError } from "../../api/errors.ts";
@@ -15,6 +16,7 @@ import { startController } from "../../controller/controller.ts";
 import { installCrds } from "../../controller/install-crds.ts";
 import type { WorkConnection } from "../../controller/leader/lease-echo.ts";
 import type { Log } from "../../controller/log.ts";
+import type { Releases } from "../../render/release/releases.ts";
 import { type Candidacy, standForLease } from "./candidacy.ts";
 import { referenceSettings } from "./flag-values.ts";
 import { type ControllerFlags, discoverySettings, pollIntervalOf } from "./flags.ts";
@@ -27,6 +29,10 @@ export interface ControllerSurroundings {
   /** Unique for this process among all holders of the Lease. */
   readonly identity: string;
   readonly log: Log;
+  readonly clock: Clock;
+  readonly openTransport?: OpenTransport;
+  /** Absent: those that the flags name. */
+  readonly releases?: Releases;
 }
 
 /**
@@ -35,26 +41,35 @@ export interface ControllerSurroundings {
  */
 export async function startControllerService(
   flags: ControllerFlags,
-  { environment, version, identity, log }: ControllerSurroundings,
+  {
+    environment,
+    version,
+    identity,
+    log,
+    clock,
+    releases: given,
+    ...network
+  }: ControllerSurroundings,
   signal: AbortSignal,
 ): Promise<Service> {
   const { kubeconfig } = flags;
   const settings = settingsOf(flags);
   const { pollMs: pollIntervalMs } = settings;
   log.info({ version, pollIntervalMs }, "Starting");
-  const releases = await openServiceReleases(flags.releaseDir, { environment, log }, signal);
+  const releases =
+    given ?? (await openServiceReleases(flags.releaseDir, { environment, log }, signal));
   await using opened = new Resources();
-  const [counters, path] = [new RequestCounters(systemClock), new PathMetrics(systemClock)];
+  const [counters, path] = [new RequestCounters(clock), new PathMetrics(clock)];
   const userAgent = `knfleet-controller/${version}`;
   // The identity tells the replicas apart in audit logs.
-  const common = { clock: systemClock, userAgent: `${userAgent} (${identity})`, counters };
+  const common = { clock, userAgent: `${userAgent} (${identity})`, counters, ...network };
   const source = { environment, ...(kubeconfig === undefined ? {} : { kubeconfig }), ...common };
   const candidate = await standForLease(flags, { hub: source, identity, log });
   const candidacy = opened.use("the connection for the Lease", candidate);
   if (flags.installCrds) await bringCrds(source, { version, log }, signal);
   const hubs = await openHubs(opened, source, candidacy);
   const trust = referenceSettings(flags);
-  const world = { clock: systemClock, random: () => systemClock.random(), log };
+  const world = { clock, random: () => clock.random(), log };
   const references = opened.use("the grants", await openReferences(trust, world, signal));
   const plugins = pluginSettings(flags, environment);
   const options = { ...plugins, ...common, log, path, onStep: logSteps(log), trust };
@@ -63,7 +78,7 @@ export async function startControllerService(
     signal,
   );
   const spokes = opened.use("the connections to spokes", toSpokes);
-  const texts = { userAgent, isPinned: isShared(trust) };
+  const texts = { clock, userAgent, isPinned: isShared(trust) };
   const manifests = opened.use("manifests", manifestSource(flags, texts));
   const rendering = { environment, manifestText: (url: string) => manifests.read(url) };
   const checkSource = new CheckSource({ sources: flags.checkSource, userAgent });
@@ -73,7 +88,7 @@ export async function startControllerService(
     lead: candidacy.lead(hubs.connections),
     requests: counters,
     path,
-    ...discoveryOf(flags, { clock: systemClock, userAgent, environment }),
+    ...discoveryOf(flags, { clock, userAgent, environment }),
   };
   const deps = { ...hubs.clients, spokes, references, ...world, ...content, ...work };
   const controller = opened.use("the controller", await startController(deps, settings, signal));
@@ -92,7 +107,7 @@ async function bringCrds(
   signal: AbortSignal,
 ): Promise<void> {
   await using connection = await connectHub(hub);
-  await installCrds({ client: connection.client, version, clock: systemClock, log }, signal);
+  await installCrds({ client: connection.client, version, clock: hub.clock, log }, signal);
 }
 
 /** Throws FleetError `ConfigInvalid` for flags that contradict each other. */
@@ -146,13 +161,9 @@ async function openHubs(
 
 function manifestSource(
   flags: ControllerFlags,
-  common: Pick<ManifestSourceOptions, "userAgent" | "isPinned">,
+  common: Pick<ManifestSourceOptions, "clock" | "userAgent" | "isPinned">,
 ): ManifestSource {
-  return new ManifestSource({
-    ...common,
-    sources: flags.manifestSource,
-    clock: systemClock,
-  });
+  return new ManifestSource({ ...common, sources: flags.manifestSource });
 }
 
 /** Logs each step of connecting to a spoke at level debug. */
