@@ -41,8 +41,10 @@ export interface SpokesOptions extends Omit<
   "plugins" | "homes" | "turns" | "answers" | "kept" | "hub"
 > {
   readonly hub: Pick<KubeClient, "get" | "list" | "watch">;
-  /** Path of the provider file. Without it every `acquire` throws `AccessProviderNotConfigured`. */
+  /** Path of the provider file. Without it and without `providers` every `acquire` throws `AccessProviderNotConfigured`. */
   readonly providerFile?: string;
+  /** What a provider file would say, for a caller that has no file to follow. */
+  readonly providers?: ProviderFile;
   /** Existing folder for the `HOME` folders of exec plugins. Absent: the temporary folder. */
   readonly pluginHomeDir?: string;
   /** Managers whose profiles are trusted. Absent: all. */
@@ -61,7 +63,7 @@ export interface SpokesOptions extends Omit<
  */
 export async function openSpokes(options: SpokesOptions, signal: AbortSignal): Promise<Spokes> {
   const place = providerPlace(options);
-  if (place === undefined) return new SpokeFleet(options, undefined);
+  if (place === undefined) return new SpokeFleet(options, options.providers);
   const providers = await loadProviderFile(place, signal);
   assertSomeUsable(place.path, providers);
   return new SpokeFleet(options, providers);
@@ -97,7 +99,6 @@ class SpokeFleet implements Spokes {
 
   constructor(options: SpokesOptions, providers: ProviderFile | undefined) {
     const { clock, hub } = options;
-    const place = providerPlace(options);
     this.#options = options;
     this.#plugins = new PluginLimits(clock);
     this.#homes = new PluginHomes(options.pluginHomeDir);
@@ -114,8 +115,8 @@ class SpokeFleet implements Spokes {
     const conceals = mayBeTenants(options.trust);
     this.#deps = { ...options, ...limits, onSharedToken, onBug: this.#logger.logBug, conceals };
     this.#providers = providers;
-    // Without a provider file no spoke can be reached, and the hub needs no ClusterProfiles at all.
-    if (place === undefined || providers === undefined) return;
+    // Without providers no spoke can be reached, and the hub needs no ClusterProfiles at all.
+    if (providers === undefined) return;
     this.#logger.logProviders(providers);
     this.#plugins.follow(providers);
     options.path?.setProviderFileValid(true);
@@ -136,6 +137,8 @@ class SpokeFleet implements Spokes {
       },
       this.#stop.signal,
     );
+    const place = providerPlace(options);
+    if (place === undefined) return;
     const watch = {
       clock,
       known: providers,
@@ -242,8 +245,8 @@ class SpokeFleet implements Spokes {
     const { clock } = this.#options;
     const startMs = clock.now();
     const resolved = accessOutcomeOf(object, { ...this.#options, providers: this.#providers });
-    const times = { startMs, endMs: clock.now() };
-    const outcome = withFileNote({ ...resolved, resolved: times }, this.#isFileValid);
+    const timed = { ...resolved, resolved: { startMs, endMs: clock.now() } };
+    const outcome = withFileNote(timed, this.#isFileValid);
     const isLeaving = this.#noteLeaving(key, object);
     if (before !== undefined && isSameOutcome(before, outcome)) {
       if (isLeaving) this.#notify({ namespace, name });
@@ -267,8 +270,7 @@ class SpokeFleet implements Spokes {
 
   #onProfileGone(object: KubeObject): void {
     const { namespace = "", name } = object.metadata;
-    const ref = { namespace, name };
-    const key = nameId(ref);
+    const [ref, key] = [{ namespace, name }, nameId({ namespace, name })];
     this.#outcomes.delete(key);
     this.#leaving.delete(key);
     this.#logger.forget(object);

@@ -2,6 +2,7 @@ import { RequestCounters } from "../../access/http/request-counters.ts";
 import type { OpenTransport } from "../../access/http/request.ts";
 import { connectHub, type HubOptions } from "../../access/hub/hub.ts";
 import { endpointChecker } from "../../access/profiles/check-endpoint.ts";
+import type { ProviderFile } from "../../access/providers/provider-config.ts";
 import { isShared } from "../../access/providers/reference-policy.ts";
 import { openReferences } from "../../access/providers/references.ts";
 import type { StepObserver } from "../../access/spokes/attempt-steps.ts";
@@ -33,6 +34,8 @@ export interface ControllerSurroundings {
   readonly openTransport?: OpenTransport;
   /** Absent: those that the flags name. */
   readonly releases?: Releases;
+  /** Absent: those of the file that the flags name, which is followed. */
+  readonly providers?: ProviderFile;
 }
 
 /**
@@ -41,15 +44,7 @@ export interface ControllerSurroundings {
  */
 export async function startControllerService(
   flags: ControllerFlags,
-  {
-    environment,
-    version,
-    identity,
-    log,
-    clock,
-    releases: given,
-    ...network
-  }: ControllerSurroundings,
+  { environment, version, identity, log, clock, ...given }: ControllerSurroundings,
   signal: AbortSignal,
 ): Promise<Service> {
   const { kubeconfig } = flags;
@@ -57,12 +52,17 @@ export async function startControllerService(
   const { pollMs: pollIntervalMs } = settings;
   log.info({ version, pollIntervalMs }, "Starting");
   const releases =
-    given ?? (await openServiceReleases(flags.releaseDir, { environment, log }, signal));
+    given.releases ?? (await openServiceReleases(flags.releaseDir, { environment, log }, signal));
   await using opened = new Resources();
   const [counters, path] = [new RequestCounters(clock), new PathMetrics(clock)];
   const userAgent = `knfleet-controller/${version}`;
   // The identity tells the replicas apart in audit logs.
-  const common = { clock, userAgent: `${userAgent} (${identity})`, counters, ...network };
+  const common = {
+    clock,
+    userAgent: `${userAgent} (${identity})`,
+    counters,
+    openTransport: given.openTransport,
+  };
   const source = { environment, ...(kubeconfig === undefined ? {} : { kubeconfig }), ...common };
   const candidate = await standForLease(flags, { hub: source, identity, log });
   const candidacy = opened.use("the connection for the Lease", candidate);
@@ -72,7 +72,8 @@ export async function startControllerService(
   const world = { clock, random: () => clock.random(), log };
   const references = opened.use("the grants", await openReferences(trust, world, signal));
   const plugins = pluginSettings(flags, environment);
-  const options = { ...plugins, ...common, log, path, onStep: logSteps(log), trust };
+  const { providers } = given;
+  const options = { ...plugins, ...common, providers, log, path, onStep: logSteps(log), trust };
   const toSpokes = await openSpokes(
     { ...options, ...candidacy.permits.spokes, hub: hubs.clients.hub },
     signal,
