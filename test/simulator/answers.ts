@@ -45,6 +45,14 @@ export const conflict = (message: string, reason = "Conflict"): StatusError =>
 export const expired = (): StatusError =>
   new StatusError({ status: 410, reason: "Expired" }, "too old resource version");
 
+/** The answer for what an answer threw. */
+export function failureOf(error: unknown): Answer {
+  if (error instanceof StatusError) return error.answer;
+  const reason = "InternalError";
+  return new StatusError({ status: 500, reason }, `The simulator has a bug: ${String(error)}`)
+    .answer;
+}
+
 export const success = { ...statusHead, status: "Success" } as const;
 
 /** Whole objects, or what is left of them when only metadata was asked for. */

@@ -1,6 +1,5 @@
 import { createHash } from "node:crypto";
 
-import { timestampOf } from "../../api/conditions.ts";
 import { canonicalJson, isRecord, isSameJson } from "../../api/fields.ts";
 import type {
   Json,
@@ -17,9 +16,18 @@ import type { Draft, StoredObject } from "./object-store.ts";
 const shared = new Map<string, JsonObject>();
 
 /** Who writes, and how: an entry of `managedFields` is of one manager and one operation. */
-export interface Writer {
+interface Writer {
   readonly manager: string;
   readonly operation: "Apply" | "Update";
+}
+
+/** By whom and when an object is written, and what is kept of it. */
+export interface Authorship {
+  readonly manager: string;
+  /** RFC 3339. */
+  readonly time: string;
+  /** All content is kept, and not only what the controller reads back. */
+  readonly keepsAll: boolean;
 }
 
 /**
@@ -29,62 +37,64 @@ export interface Writer {
 export function applied(
   live: StoredObject | undefined,
   manifest: Manifest,
-  manager: string,
+  authorship: Authorship,
 ): Draft | StoredObject {
-  const entry = ownEntryOf(live, { manager, operation: "Apply" });
+  const writer = { manager: authorship.manager, operation: "Apply" } as const;
+  const entry = ownEntryOf(live, writer);
   const { apiVersion, kind, metadata } = manifest;
   const fields = fieldsOf(manifest);
   const before = live === undefined ? {} : contentOf(live);
   const rest = without(before, entry?.fieldsV1, fields);
   const merged = { ...objectOf(mergePatch(rest, contentOf(manifest))), apiVersion, kind };
-  const kept = keepContent(merged);
+  const kept = keepContent(merged, authorship);
   const identity = { name: metadata.name ?? "", ...namespaceOf(metadata) };
-  return changed(
-    live,
-    { ...kept, metadata: { ...metadataOf(merged), ...identity } },
-    {
-      writer: { manager, operation: "Apply" },
-      fields,
-    },
-  );
+  const draft = { ...kept, metadata: { ...metadataOf(merged), ...identity } };
+  return changed(live, draft, { writer, fields, time: authorship.time });
 }
 
 /** A whole object in place of what is there, or a new one. Returns the live object when nothing changes. */
 export function replaced(
   live: StoredObject | undefined,
   manifest: Manifest,
-  manager: string,
+  authorship: Authorship,
 ): Draft | StoredObject {
   const { apiVersion, kind, metadata } = manifest;
   const content = contentOf(manifest);
   const identity = { name: metadata.name ?? "", ...namespaceOf(metadata) };
-  const kept = keepContent({ ...content, apiVersion, kind });
-  return changed(
-    live,
-    { ...kept, metadata: { ...metadataOf(content), ...identity } },
-    {
-      writer: { manager, operation: "Update" },
-      fields: fieldsOf(manifest),
-    },
-  );
+  const kept = keepContent({ ...content, apiVersion, kind }, authorship);
+  const writer = { manager: authorship.manager, operation: "Update" } as const;
+  const draft = { ...kept, metadata: { ...metadataOf(content), ...identity } };
+  return changed(live, draft, { writer, fields: fieldsOf(manifest), time: authorship.time });
 }
 
 /** A live object with a changed copy of it in its place. Returns the live object when nothing changes. */
-export function patched(live: StoredObject, copy: Manifest, manager: string): Draft | StoredObject {
+export function patched(
+  live: StoredObject,
+  copy: Manifest,
+  authorship: Authorship,
+): Draft | StoredObject {
   const { managedFields } = copy.metadata;
   if (!isSameJson(managedFields, live.metadata.managedFields)) {
-    // Who owns what is all that such a patch changes.
-    const { resourceVersion: _, ...metadata } = live.metadata;
-    return { ...live, metadata: { ...metadata, ...(managedFields && { managedFields }) } };
+    const content = patchedContent(live, copy, authorship);
+    const { resourceVersion: _, ...metadata } = content.metadata;
+    return { ...content, metadata: { ...metadata, ...(managedFields && { managedFields }) } };
   }
+  return patchedContent(live, copy, authorship);
+}
+
+function patchedContent(
+  live: StoredObject,
+  copy: Manifest,
+  authorship: Authorship,
+): Draft | StoredObject {
   const { apiVersion, kind } = live;
   const isContentKept = live.digest === undefined || wholeKinds.includes(kind);
   const content = isContentKept
-    ? keepContent({ ...contentOf(copy), apiVersion, kind })
+    ? keepContent({ ...contentOf(copy), apiVersion, kind }, authorship)
     : { ...live, metadata: copy.metadata };
   const metadata = { ...metadataOf(contentOf(copy)), ...identityOf(live) };
-  const writer = { manager, operation: "Update" } as const;
-  return changed(live, { ...content, metadata }, { writer, fields: {} });
+  const writer = { manager: authorship.manager, operation: "Update" } as const;
+  return changed(live, { ...content, metadata }, { writer, fields: {}, time: authorship.time });
 }
 
 function identityOf({ metadata }: StoredObject): {
@@ -97,12 +107,12 @@ function identityOf({ metadata }: StoredObject): {
 interface Write {
   readonly writer: Writer;
   readonly fields: JsonObject;
+  readonly time: string;
 }
 
 function changed(live: StoredObject | undefined, draft: Draft, write: Write): Draft | StoredObject {
   if (live !== undefined && changesNothing(live, draft, write)) return live;
-  const { writer, fields } = write;
-  const now = timestampOf(new Date());
+  const { writer, fields, time: now } = write;
   const entry: ManagedFieldsEntry = {
     ...writer,
     apiVersion: draft.apiVersion,
@@ -234,7 +244,10 @@ const wholeKinds: readonly string[] = [
 ];
 
 /** Keeps of an object what the controller reads back; of everything else its digest tells whether it changes. */
-function keepContent(object: JsonObject & Pick<Manifest, "apiVersion" | "kind">): Draft {
+function keepContent(
+  object: JsonObject & Pick<Manifest, "apiVersion" | "kind">,
+  { keepsAll }: Pick<Authorship, "keepsAll">,
+): Draft {
   const { apiVersion, kind, metadata = {}, ...rest } = object;
   const head = { apiVersion, kind };
   const base = { ...head, metadata: { name: "", ...(isRecord(metadata) ? metadata : {}) } };
@@ -242,7 +255,7 @@ function keepContent(object: JsonObject & Pick<Manifest, "apiVersion" | "kind">)
   const isAnchor = kind === "ConfigMap" && text.length > 2 && isAnchorMetadata(metadata);
   if (isAnchor) return { ...base, ...rest };
   const digest = createHash("sha1").update(text).digest("base64");
-  if (!wholeKinds.includes(kind)) return { ...base, digest };
+  if (!keepsAll && !wholeKinds.includes(kind)) return { ...base, digest };
   const content = kind === "CustomResourceDefinition" ? definitionOf(rest) : rest;
   return { ...base, ...once(content), digest };
 }

@@ -1,3 +1,4 @@
+import type { Clock } from "../../access/time/clock.ts";
 import { timestampOf } from "../../api/conditions.ts";
 import { valueAt } from "../fleet/json-record.ts";
 import type { ObjectStore, StoredObject } from "./object-store.ts";
@@ -7,13 +8,15 @@ const workloads: readonly string[] = ["Deployment", "StatefulSet", "DaemonSet"];
 /** Plays the controllers of a cluster on one virtual spoke: status of workloads, Jobs, definitions and namespaces, and the garbage collector. */
 export class VirtualControllers implements Disposable {
   readonly #store: ObjectStore;
+  readonly #clock: Clock;
   readonly #availableAfterMs: () => number;
-  readonly #timers = new Set<NodeJS.Timeout>();
+  readonly #timers = new Set<Disposable>();
   readonly #listening: Disposable;
 
   /** `availableAfterMs`: how long pods take to start. */
-  constructor(store: ObjectStore, availableAfterMs: () => number) {
+  constructor(store: ObjectStore, clock: Clock, availableAfterMs: () => number) {
     this.#store = store;
+    this.#clock = clock;
     this.#availableAfterMs = availableAfterMs;
     this.#listening = store.listen(({ type, object }) => {
       if (type === "DELETED") this.#collect(object);
@@ -23,7 +26,7 @@ export class VirtualControllers implements Disposable {
 
   [Symbol.dispose](): void {
     this.#listening[Symbol.dispose]();
-    for (const timer of this.#timers) clearTimeout(timer);
+    for (const timer of this.#timers) timer[Symbol.dispose]();
   }
 
   #settle(object: StoredObject): void {
@@ -34,19 +37,19 @@ export class VirtualControllers implements Disposable {
     }
     if (kind === "Job" && object["status"] === undefined) {
       return this.#later(this.#availableAfterMs(), () =>
-        this.#make(object, () => completeStatus()),
+        this.#make(object, (_, time) => completeStatus(time)),
       );
     }
     if (kind === "CustomResourceDefinition" && object["status"] === undefined) {
-      this.#later(0, () => this.#make(object, () => establishedStatus()));
+      this.#later(0, () => this.#make(object, (_, time) => establishedStatus(time)));
     }
   }
 
   /** Writes a status, if the object is still the one that it is for. */
-  #make(object: StoredObject, statusOf: (live: StoredObject) => object): void {
+  #make(object: StoredObject, statusOf: (live: StoredObject, time: string) => object): void {
     const live = this.#store.find(object);
     if (live?.metadata.uid !== object.metadata.uid) return;
-    this.#store.put({ ...live, status: statusOf(live) });
+    this.#store.put({ ...live, status: statusOf(live, timestampOf(this.#clock.date())) });
   }
 
   /** What a deleted object owned goes, too, and what was in a deleted namespace or of a deleted kind. */
@@ -65,16 +68,16 @@ export class VirtualControllers implements Disposable {
   }
 
   #later(ms: number, run: () => void): void {
-    const timer = setTimeout(() => {
+    const timer = this.#clock.after(ms, () => {
       this.#timers.delete(timer);
       run();
-    }, ms);
+    });
     this.#timers.add(timer);
   }
 }
 
 /** As a Deployment, StatefulSet and DaemonSet says that all of its pods run. */
-function availableStatus(live: StoredObject): object {
+function availableStatus(live: StoredObject, time: string): object {
   const wanted = valueAt(live, "spec", "replicas");
   const replicas = typeof wanted === "number" ? wanted : 1;
   return {
@@ -87,20 +90,18 @@ function availableStatus(live: StoredObject): object {
     desiredNumberScheduled: replicas,
     updatedNumberScheduled: replicas,
     conditions: [
-      trueCondition("Available", "MinimumReplicasAvailable"),
-      trueCondition("Progressing", "NewReplicaSetAvailable"),
+      trueCondition("Available", "MinimumReplicasAvailable", time),
+      trueCondition("Progressing", "NewReplicaSetAvailable", time),
     ],
   };
 }
 
-function trueCondition(type: string, reason: string): object {
-  const time = timestampOf(new Date());
+function trueCondition(type: string, reason: string, time: string): object {
   const times = { lastTransitionTime: time, lastUpdateTime: time };
   return { type, status: "True", reason, message: "", ...times };
 }
 
-function completeStatus(): object {
-  const time = timestampOf(new Date());
+function completeStatus(time: string): object {
   const done = { status: "True", lastProbeTime: time, lastTransitionTime: time };
   return {
     succeeded: 1,
@@ -113,8 +114,10 @@ function completeStatus(): object {
   };
 }
 
-function establishedStatus(): object {
+function establishedStatus(time: string): object {
   return {
-    conditions: ["NamesAccepted", "Established"].map((type) => trueCondition(type, "NoConflicts")),
+    conditions: ["NamesAccepted", "Established"].map((type) =>
+      trueCondition(type, "NoConflicts", time),
+    ),
   };
 }

@@ -21,8 +21,9 @@ export interface Draft extends Manifest {
 /** Events that a watch can still be given that begins at an older version. */
 const rememberedEvents = 400;
 
-/** The objects of one virtual spoke: their versions, and what changed last. */
+/** The objects of one virtual cluster: their versions, and what changed last. */
 export class ObjectStore {
+  readonly #newUid: () => string;
   /** By group and kind, then by namespace and name. */
   readonly #kinds = new Map<string, Map<string, StoredObject>>();
   readonly #listeners = new Set<(event: StoredEvent) => void>();
@@ -30,6 +31,10 @@ export class ObjectStore {
   #version = 1;
   /** Events up to this version are forgotten. */
   #forgotten = 0;
+
+  constructor(newUid: () => string = randomUUID) {
+    this.#newUid = newUid;
+  }
 
   get version(): number {
     return this.#version;
@@ -54,7 +59,7 @@ export class ObjectStore {
 
   put(draft: Draft): StoredObject {
     this.#version += 1;
-    const { uid = randomUUID() } = draft.metadata;
+    const { uid = this.#newUid() } = draft.metadata;
     const metadata = { ...draft.metadata, uid, resourceVersion: String(this.#version) };
     const object: StoredObject = { ...draft, metadata };
     const objects = this.#objectsOf(kindIdOf(object));

@@ -111,6 +111,33 @@ test("what a deleted object owns goes, too", async () => {
   expect([...spokeAt(0).store.all("/ConfigMap")]).toEqual([]);
 });
 
+test("an object with a finalizer stays until the finalizer goes, with a generation that is one higher", async () => {
+  const spoke = spokeAt(0);
+  const deployments = "/apis/apps/v1/namespaces/default/deployments";
+  const metadata = { name: "held", finalizers: ["example.com/held"] };
+  const body = { apiVersion: "apps/v1", kind: "Deployment", metadata, spec: { replicas: 0 } };
+  await answerTo(spoke, { method: "POST", path: deployments, body });
+  const { body: left } = await answerTo(spoke, { method: "DELETE", path: `${deployments}/held` });
+  expect(left).toMatchObject({ kind: "Deployment", metadata: { generation: 2 } });
+  expect(valueAt(left, "metadata", "deletionTimestamp")).toBeTypeOf("string");
+  const released = { ...body, metadata: { ...metadata, namespace: "default", finalizers: [] } };
+  await answerTo(spoke, { method: "PUT", path: `${deployments}/held`, body: released });
+  expect(await answerTo(spoke, { path: `${deployments}/held` })).toMatchObject({ status: 404 });
+});
+
+test("a status that changes nothing leaves the version as it is", async () => {
+  const spoke = spokeAt(0);
+  await answerTo(spoke, { method: "POST", path, body: configMap });
+  const versions: unknown[] = [];
+  for (const phase of ["a", "a", "b"]) {
+    const body = { ...configMap, status: { phase } };
+    const answer = await answerTo(spoke, { method: "PUT", path: `${path}/one/status`, body });
+    versions.push(valueAt(answer.body, "metadata", "resourceVersion"));
+  }
+  expect(versions[1]).toBe(versions[0]);
+  expect(versions[2]).not.toBe(versions[0]);
+});
+
 test("a guard refuses the dry-run deletion of an anchor, and nothing else", async () => {
   const spoke = spokeAt(0);
   const group = "/apis/admissionregistration.k8s.io/v1";

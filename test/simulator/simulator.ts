@@ -10,13 +10,14 @@ import type { AddressInfo } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import { TLSSocket } from "node:tls";
 
+import { systemClock } from "../../access/time/system-clock.ts";
 import { createAuthority } from "../fleet/certificates.ts";
-import { type Answer, StatusError } from "./answers.ts";
+import { type Answer, failureOf, StatusError } from "./answers.ts";
 import { VirtualControllers } from "./controllers.ts";
 import { isReview, type SpokeRequest, spokeRequestOf } from "./spoke-request.ts";
 import { type Faults, SpokeTraffic } from "./spoke-traffic.ts";
 import { VirtualSpoke } from "./virtual-spoke.ts";
-import { Watches } from "./watches.ts";
+import { type EventStream, Watches } from "./watches.ts";
 
 export interface SimulatorOptions {
   readonly spokes: number;
@@ -115,9 +116,10 @@ class Spoke implements SimulatedSpoke, Disposable {
     this.name = name;
     this.serverName = `${name}.${domain}`;
     this.token = `token-of-${name}`;
-    this.#spoke = new VirtualSpoke(name);
-    this.#controllers = new VirtualControllers(this.#spoke.store, () => availableAfterMs);
-    this.#watches = new Watches(this.#spoke, () => {
+    const clock = systemClock;
+    this.#spoke = new VirtualSpoke(name, { clock });
+    this.#controllers = new VirtualControllers(this.#spoke.store, clock, () => availableAfterMs);
+    this.#watches = new Watches(this.#spoke, clock, () => {
       const { hasFrozenWatches = false, isBlackHole = false } = this.#faults;
       return hasFrozenWatches || isBlackHole;
     });
@@ -155,7 +157,7 @@ class Spoke implements SimulatedSpoke, Disposable {
     { headers, request }: { readonly headers: IncomingHttpHeaders; readonly request: SpokeRequest },
   ): void {
     this.#admit(headers, request);
-    if (request.verb === "watch") this.#watches.open(stream, request);
+    if (request.verb === "watch") this.#watches.open(eventStreamOf(stream), request);
     else send(stream, this.#spoke.answer(request));
   }
 
@@ -179,11 +181,16 @@ class Spoke implements SimulatedSpoke, Disposable {
   }
 }
 
-function failureOf(error: unknown): Answer {
-  if (error instanceof StatusError) return error.answer;
-  const reason = "InternalError";
-  return new StatusError({ status: 500, reason }, `The simulator has a bug: ${String(error)}`)
-    .answer;
+function eventStreamOf(stream: ServerHttp2Stream): EventStream {
+  return {
+    get destroyed() {
+      return stream.destroyed;
+    },
+    begin: () => stream.respond({ ":status": 200, "content-type": "application/json" }),
+    write: (text) => void stream.write(text),
+    end: () => void stream.end(),
+    onClose: (listener) => void stream.once("close", listener),
+  };
 }
 
 async function bodyOf(stream: ServerHttp2Stream): Promise<unknown> {

@@ -1,24 +1,38 @@
 import { applyPatch, type Operation } from "rfc6902";
 
+import type { Clock } from "../../access/time/clock.ts";
 import { timestampOf } from "../../api/conditions.ts";
-import { isRecord } from "../../api/fields.ts";
+import { isRecord, isSameJson } from "../../api/fields.ts";
 import type { Manifest } from "../../api/kubernetes.ts";
 import { type ResourceType } from "../../api/resources.ts";
 import { mergePatch } from "../../sets/desired-spec.ts";
 import { type Answer, conflict, listOf, notFound, shown, success } from "./answers.ts";
-import { applied, patched, replaced } from "./apply.ts";
+import { applied, type Authorship, patched, replaced } from "./apply.ts";
 import { denyProbe, denyProbeOfDeletion } from "./deny-probe.ts";
 import { discoveryOf } from "./kinds.ts";
 import { kindIdOf, ObjectStore, type Draft, type StoredObject } from "./object-store.ts";
 import { isReview, type SpokeRequest } from "./spoke-request.ts";
 
+export interface VirtualSpokeOptions {
+  readonly clock: Clock;
+  /** Default: random ones. */
+  readonly newUid?: () => string;
+  /** Keeps all content, as a hub has to; default: what the controller reads back. */
+  readonly keepsAll?: boolean;
+}
+
 /** The objects of one virtual spoke, and what each request does with them. */
 export class VirtualSpoke {
-  readonly store = new ObjectStore();
+  readonly store: ObjectStore;
   readonly name: string;
+  readonly #clock: Clock;
+  readonly #keepsAll: boolean;
 
-  constructor(name: string) {
+  constructor(name: string, { clock, newUid, keepsAll = false }: VirtualSpokeOptions) {
     this.name = name;
+    this.store = new ObjectStore(newUid);
+    this.#clock = clock;
+    this.#keepsAll = keepsAll;
     for (const namespace of ["kube-system", "default"]) {
       const metadata = { name: namespace };
       this.#save({ apiVersion: "v1", kind: "Namespace", metadata }, { isDryRun: false });
@@ -77,7 +91,7 @@ export class VirtualSpoke {
       const username = "system:serviceaccount:knfleet:knfleet-hub";
       const groups = ["system:serviceaccounts", "system:authenticated"];
       const status = { userInfo: { username, groups }, allowed: true };
-      const metadata = { creationTimestamp: timestampOf(new Date()) };
+      const metadata = { creationTimestamp: this.#time() };
       return { status: 201, body: { ...body, metadata, status } };
     }
     throw notFound("the server could not find the requested resource");
@@ -88,8 +102,8 @@ export class VirtualSpoke {
     if (this.store.find(manifest) !== undefined) {
       throw conflict(`${kind.plural} "${manifest.metadata.name}" already exists`, "AlreadyExists");
     }
-    const draft = replaced(undefined, manifest, request.manager);
-    denyProbe(this.store, draft);
+    const draft = replaced(undefined, manifest, this.#authorship(request));
+    denyProbe(this.store, draft, this.#clock);
     return { status: 201, body: shown(this.#save(draft, request), request.shape) };
   }
 
@@ -119,13 +133,15 @@ export class VirtualSpoke {
     checkVersion(live, manifest.metadata);
     if (request.subresource === "status") {
       const { resourceVersion: _, ...metadata } = live.metadata;
-      return { ...live, metadata, status: manifest["status"] };
+      const { status } = manifest;
+      return isSameJson(status, live["status"]) ? live : { ...live, metadata, status };
     }
-    return replaced(live, manifest, request.manager);
+    return replaced(live, manifest, this.#authorship(request));
   }
 
   #patched(kind: ResourceType, request: SpokeRequest): Draft | StoredObject {
-    const { contentType, body, manager } = request;
+    const { contentType, body } = request;
+    const authorship = this.#authorship(request);
     if (contentType.startsWith("application/apply-patch")) {
       const manifest = this.#manifestOf(kind, request);
       const live = this.store.find(manifest);
@@ -133,28 +149,44 @@ export class VirtualSpoke {
         throw conflict("uid mismatch: the object does not exist");
       }
       if (live !== undefined) checkVersion(live, manifest.metadata);
-      return applied(live, manifest, manager);
+      return applied(live, manifest, authorship);
     }
     const live = this.#live(request);
     const copy = asManifest(Array.isArray(body) ? jsonPatched(live, body) : mergePatch(live, body));
     checkVersion(live, copy.metadata);
-    return patched(live, copy, manager);
+    return patched(live, copy, authorship);
   }
 
   #delete(request: SpokeRequest): Answer {
     const live = this.#live(request);
     const { preconditions } = isRecord(request.body) ? request.body : {};
     if (isRecord(preconditions)) checkVersion(live, preconditions);
-    if (request.isDryRun) denyProbeOfDeletion(this.store, live);
+    if (request.isDryRun) denyProbeOfDeletion(this.store, live, this.#clock);
     else this.#remove(live);
-    return { status: 200, body: success };
+    const left = this.store.find(live);
+    const body = left === undefined || request.isDryRun ? success : shown(left, request.shape);
+    return { status: 200, body };
   }
 
   #remove(live: StoredObject): void {
     if ((live.metadata.finalizers ?? []).length === 0) return this.store.drop(live);
     if (live.metadata.deletionTimestamp !== undefined) return;
-    const metadata = { ...live.metadata, deletionTimestamp: timestampOf(new Date()) };
+    const { generation } = live.metadata;
+    const metadata = {
+      ...live.metadata,
+      deletionTimestamp: this.#time(),
+      // As an API server: the end of an object is a change that its controller has to look at.
+      ...(generation === undefined ? {} : { generation: generation + 1 }),
+    };
     this.store.put({ ...live, metadata });
+  }
+
+  #authorship({ manager }: SpokeRequest): Authorship {
+    return { manager, time: this.#time(), keepsAll: this.#keepsAll };
+  }
+
+  #time(): string {
+    return timestampOf(this.#clock.date());
   }
 
   #removeIfReleased(object: StoredObject): void {

@@ -1,5 +1,4 @@
-import type { ServerHttp2Stream } from "node:http2";
-
+import { type Clock, every } from "../../access/time/clock.ts";
 import { bookmarkOf, expired, shown } from "./answers.ts";
 import type { StoredEvent } from "./object-store.ts";
 import type { SpokeRequest } from "./spoke-request.ts";
@@ -9,26 +8,37 @@ import { isWatched, type VirtualSpoke } from "./virtual-spoke.ts";
 const bookmarkMs = 60_000;
 const longestMs = 3_600_000;
 
+/** Where the events of a watch go. */
+export interface EventStream {
+  readonly destroyed: boolean;
+  /** The watch is accepted. */
+  begin(): void;
+  write(text: string): void;
+  end(): void;
+  onClose(listener: () => void): void;
+}
+
 interface Watch {
-  readonly stream: ServerHttp2Stream;
+  readonly stream: EventStream;
   readonly request: SpokeRequest;
-  readonly timer: NodeJS.Timeout;
+  readonly timer: Disposable;
 }
 
 /** The open watches of a virtual spoke. */
 export class Watches implements Disposable {
   readonly #spoke: VirtualSpoke;
+  readonly #clock: Clock;
   readonly #isFrozen: () => boolean;
   readonly #open = new Set<Watch>();
   readonly #listening: Disposable;
-  readonly #bookmarks: NodeJS.Timeout;
+  readonly #bookmarks: Disposable;
 
-  constructor(spoke: VirtualSpoke, isFrozen: () => boolean) {
+  constructor(spoke: VirtualSpoke, clock: Clock, isFrozen: () => boolean) {
     this.#spoke = spoke;
+    this.#clock = clock;
     this.#isFrozen = isFrozen;
     this.#listening = spoke.store.listen((event) => this.#tell(event));
-    this.#bookmarks = setInterval(() => this.#bookmark(), bookmarkMs);
-    this.#bookmarks.unref();
+    this.#bookmarks = every(clock, bookmarkMs, () => this.#bookmark());
   }
 
   get size(): number {
@@ -36,14 +46,14 @@ export class Watches implements Disposable {
   }
 
   /** Answers a watch, with the objects first when it asks for them. Throws `StatusError` 410 for a version that is forgotten. */
-  open(stream: ServerHttp2Stream, request: SpokeRequest): void {
+  open(stream: EventStream, request: SpokeRequest): void {
     const { query, kind, shape } = request;
     if (kind === undefined) return;
     const { store } = this.#spoke;
     const after = query.get("resourceVersion");
     const missed = after === null || after === "" ? [] : store.since(Number(after));
     if (missed === undefined) throw expired();
-    stream.respond({ ":status": 200, "content-type": "application/json" });
+    stream.begin();
     if (query.get("sendInitialEvents") === "true") {
       const added = this.#spoke.select(request).map((object) => {
         return line({ type: "ADDED", object: shown(object, shape) });
@@ -52,20 +62,20 @@ export class Watches implements Disposable {
     }
     const seconds = Number(query.get("timeoutSeconds") ?? 0);
     const ms = seconds > 0 ? Math.min(seconds * 1_000, longestMs) : longestMs;
-    const timer = setTimeout(() => stream.end(), ms).unref();
+    const timer = this.#clock.after(ms, () => stream.end(), "background");
     const watch = { stream, request, timer };
     for (const event of missed) this.#write(watch, event);
     this.#open.add(watch);
-    stream.once("close", () => {
-      clearTimeout(timer);
+    stream.onClose(() => {
+      timer[Symbol.dispose]();
       this.#open.delete(watch);
     });
   }
 
   [Symbol.dispose](): void {
     this.#listening[Symbol.dispose]();
-    clearInterval(this.#bookmarks);
-    for (const { timer } of this.#open) clearTimeout(timer);
+    this.#bookmarks[Symbol.dispose]();
+    for (const { timer } of this.#open) timer[Symbol.dispose]();
   }
 
   #tell(event: StoredEvent): void {
