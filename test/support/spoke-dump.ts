@@ -36,7 +36,11 @@ export function isVolatile({ kind }: Pick<KubeObject, "kind">): boolean {
  * inventory of the anchor names. Empty when nothing is left of it.
  */
 export async function dumpOfComponent(cluster: Cluster, uid: string): Promise<SpokeDump> {
-  const objects = await clusterObjects(cluster);
+  return dumpOfInstallation(await clusterObjects(cluster), uid);
+}
+
+/** The same from all objects of the cluster. */
+export function dumpOfInstallation(objects: readonly KubeObject[], uid: string): SpokeDump {
   const roots = objects.filter(
     ({ kind, metadata }) =>
       kind === "ConfigMap" && metadata.annotations?.[anchorAnnotations.componentUid] === uid,

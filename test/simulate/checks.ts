@@ -1,0 +1,204 @@
+import { componentKinds } from "../../api/component.ts";
+import { setAnnotations, setLabels } from "../../api/fleet-set.ts";
+import { leaderLease } from "../../api/shards.ts";
+import { componentUidLabel } from "../../installation/anchor.ts";
+import { conditionOf, valueAt } from "../fleet/json-record.ts";
+import type { StoredEvent, StoredObject } from "../simulator/object-store.ts";
+import type { SimulatedCluster } from "./cluster.ts";
+import type { StageBudgets } from "./components.ts";
+import type { SimulatedFleet } from "./fleet.ts";
+import type { Exchange, Sender } from "./network.ts";
+import type { VirtualTime } from "./virtual-time.ts";
+
+/** An install sends some hundred requests. An attempt without end sends thousands. */
+const mostRequests = 1_500;
+const windowMs = 10_000;
+
+export interface ChecksOptions {
+  readonly time: VirtualTime;
+  readonly fleet: SimulatedFleet;
+  readonly budgets: StageBudgets;
+  readonly onProblem: (text: string) => void;
+}
+
+/** A stamp whose cluster was not ready since. */
+interface Stamp {
+  readonly stage: string;
+  readonly set: string;
+}
+
+/** What may never happen, looked at in each request, and by what is stored: not by what a status says. */
+export class Checks {
+  readonly #options: ChecksOptions;
+  /** By uid, as they were before the next change. */
+  readonly #before = new Map<string, StoredObject>();
+  readonly #stamps = new Map<string, Stamp>();
+  readonly #requests = new Map<string, { since: number; count: number }>();
+
+  constructor(options: ChecksOptions) {
+    this.#options = options;
+    const { hub, spokes } = options.fleet;
+    for (const { store } of [hub, ...spokes]) {
+      for (const object of store.everything()) this.#before.set(object.metadata.uid, object);
+      // It sees each change last, when the checks of the request have seen what was there before.
+      store.listen(({ object }) => queueMicrotask(() => this.#remember(object)));
+    }
+  }
+
+  /** A request leaves a replica. */
+  onSend({ name }: Sender, method: string, path: string): void {
+    const isLease = path.includes("/leases");
+    if (method === "GET" || isLease || path.includes("dryRun=") || path.includes("/self")) return;
+    const holder = this.#holder();
+    if (holder === name) return;
+    this.#problem(`${name} writes ${method} ${path} while ${holder || "nobody"} holds the Lease`);
+  }
+
+  /** A request has arrived and was answered. */
+  onExchange({ sender, cluster, effect }: Exchange): void {
+    this.#count(sender, cluster);
+    for (const change of effect.changes) {
+      const before = this.#before.get(change.object.metadata.uid);
+      if (cluster === this.#options.fleet.hub) this.#checkHub(change, before);
+      else this.#checkSpoke(cluster, change, before);
+    }
+  }
+
+  #remember(object: StoredObject): void {
+    this.#before.set(object.metadata.uid, object);
+  }
+
+  #holder(): string {
+    const { hub } = this.#options.fleet;
+    const kind = "coordination.k8s.io/Lease";
+    const lease = hub.store.get(kind, `knfleet-system/${leaderLease}`);
+    const holder = valueAt(lease, "spec", "holderIdentity");
+    return typeof holder === "string" ? holder : "";
+  }
+
+  #count(sender: Sender, cluster: SimulatedCluster): void {
+    const { nowMs } = this.#options.time;
+    const pair = `${sender.name} ${cluster.name}`;
+    const window = this.#requests.get(pair);
+    if (window === undefined || nowMs - window.since > windowMs) {
+      this.#requests.set(pair, { since: nowMs, count: 1 });
+      return;
+    }
+    window.count += 1;
+    if (window.count !== mostRequests) return;
+    this.#problem(`${sender.name} sends ${mostRequests} requests to ${cluster.name} in 10 s`);
+  }
+
+  #checkSpoke(
+    { name }: SimulatedCluster,
+    { type, object }: StoredEvent,
+    before: StoredObject | undefined,
+  ): void {
+    const isForeign = before?.metadata.labels?.["owner"] === "somebody";
+    if (!isForeign) return;
+    this.#problem(`${type} of ${object.kind} ${object.metadata.name} of others on ${name}`);
+  }
+
+  #checkHub({ type, object }: StoredEvent, before: StoredObject | undefined): void {
+    if (!isComponent(object)) return;
+    if (hasFinalizer(before) && (type === "DELETED" || !hasFinalizer(object))) {
+      this.#checkRemains(object);
+    }
+    if (type === "DELETED") {
+      this.#stamps.delete(object.metadata.uid);
+      return;
+    }
+    this.#checkStamp(object, before);
+    if (isReady(object)) this.#checkReady(object, before);
+  }
+
+  /** The finalizer goes only when nothing of the installation is left. */
+  #checkRemains(component: StoredObject): void {
+    const left = this.#partsOf(component);
+    if (left.length === 0) return;
+    const names = left.map(({ kind, metadata }) => `${kind} ${metadata.name}`).slice(0, 3);
+    const { kind, metadata } = component;
+    this.#problem(`${kind} ${metadata.name} is let go while ${names.join(", ")} are left of it`);
+  }
+
+  /** What is ready is there, whole and running. */
+  #checkReady(component: StoredObject, before: StoredObject | undefined): void {
+    const { kind, metadata } = component;
+    this.#stamps.delete(metadata.uid);
+    if (isReady(before) && valueAt(before, "status", "version") === versionOf(component)) return;
+    const what = `${kind} ${metadata.name} is Ready`;
+    const wanted = String(valueAt(component, "spec", "version"));
+    if (!versionOf(component).startsWith(wanted)) {
+      this.#problem(`${what} with version ${versionOf(component)}, ${wanted} is wanted`);
+    }
+    const workloads = this.#partsOf(component).filter((object) => object.kind === "Deployment");
+    if (workloads.length === 0) this.#problem(`${what} without a workload`);
+    for (const workload of workloads) {
+      const { generation, name } = workload.metadata;
+      const isAvailable = valueAt(workload, "status", "observedGeneration") === generation;
+      if (!isAvailable) this.#problem(`${what} while Deployment ${name} is not available`);
+    }
+  }
+
+  /** A set stamps no more clusters at once than its stage allows, and none of them twice. */
+  #checkStamp(component: StoredObject, before: StoredObject | undefined): void {
+    const { labels = {}, uid, name } = component.metadata;
+    const stampedAt = stampedAtOf(component);
+    if (stampedAt === undefined || stampedAt === stampedAtOf(before)) return;
+    const stage = labels[setLabels.stage] ?? "";
+    const set = `${labels[setLabels.kind]} ${labels[setLabels.set]}`;
+    const revision = labels[setLabels.revision];
+    if (revision === before?.metadata.labels?.[setLabels.revision]) {
+      this.#problem(`${name} is stamped twice with revision ${revision}`);
+    }
+    this.#stamps.set(uid, { stage, set });
+    const budget = stage === "canary" ? this.#options.budgets.canary : this.#options.budgets.rest;
+    const moving = [...this.#stamps.values()].filter(
+      (stamp) => stamp.stage === stage && stamp.set === set,
+    );
+    if (moving.length <= budget) return;
+    this.#problem(`${moving.length} clusters of stage ${stage} of ${set} change, ${budget} may`);
+  }
+
+  /** The objects of an installation on its spoke. */
+  #partsOf({ metadata, ...component }: StoredObject): readonly StoredObject[] {
+    const name = valueAt(component, "spec", "clusterProfileRef", "name");
+    const spoke = this.#options.fleet.spokes.find((one) => one.name === name);
+    return [...(spoke?.store.everything() ?? [])].filter(
+      (object) => object.metadata.labels?.[componentUidLabel] === metadata.uid,
+    );
+  }
+
+  #problem(text: string): void {
+    this.#options.onProblem(text);
+  }
+}
+
+function stampedAtOf(component: StoredObject | undefined): string | undefined {
+  return component?.metadata.annotations?.[setAnnotations.updatedAt];
+}
+
+export function isComponent({ kind }: Pick<StoredObject, "kind">): boolean {
+  return kind in componentKinds;
+}
+
+function hasFinalizer(component: StoredObject | undefined): boolean {
+  if (component === undefined) return false;
+  const finalizer = finalizers.get(component.kind) ?? "";
+  return component.metadata.finalizers?.includes(finalizer) === true;
+}
+
+const finalizers: ReadonlyMap<string, string> = new Map(
+  Object.entries(componentKinds).map(([kind, { finalizer }]) => [kind, finalizer]),
+);
+
+/** Ready, of the generation that is stored. */
+export function isReady(component: StoredObject | undefined): boolean {
+  const observed = valueAt(component, "status", "observedGeneration");
+  const isTrue = conditionOf(component, "Ready")?.status === "True";
+  return isTrue && observed === component?.metadata.generation;
+}
+
+function versionOf(component: StoredObject): string {
+  return String(valueAt(component, "status", "version"));
+}

@@ -1,0 +1,167 @@
+import { objectRefOf } from "../../access/kube/kube-client.ts";
+import { collectionPath, objectPath } from "../../access/kube/kube-path.ts";
+import type { Clock } from "../../access/time/clock.ts";
+import type { Manifest, ObjectKey } from "../../api/kubernetes.ts";
+import { knownResource, type ResourceType } from "../../api/resources.ts";
+import { type Answer, failureOf } from "../simulator/answers.ts";
+import { VirtualControllers } from "../simulator/controllers.ts";
+import type { StoredEvent, StoredObject } from "../simulator/object-store.ts";
+import { type SpokeRequest, spokeRequestOf } from "../simulator/spoke-request.ts";
+import { VirtualSpoke } from "../simulator/virtual-spoke.ts";
+import { type EventStream, Watches } from "../simulator/watches.ts";
+import type { Random } from "./random.ts";
+
+/** A request as it arrives at a cluster. */
+export interface Arrival {
+  readonly method: string;
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string | undefined;
+}
+
+/** What a request did. */
+export interface Effect {
+  readonly request: SpokeRequest;
+  readonly answer: Answer;
+  readonly changes: readonly StoredEvent[];
+}
+
+export interface ClusterOptions {
+  readonly clock: Clock;
+  readonly random: Random;
+  /** How long pods take to start, in ms. */
+  readonly availableAfterMs: () => number;
+}
+
+/** One API server of a simulation with its controllers: the hub, or a spoke. */
+export class SimulatedCluster implements Disposable {
+  readonly name: string;
+  readonly #spoke: VirtualSpoke;
+  readonly #controllers: VirtualControllers;
+  readonly #watches: Watches;
+  readonly #streams = new Set<EventStream>();
+
+  constructor(name: string, { clock, random, availableAfterMs }: ClusterOptions) {
+    this.name = name;
+    const uids = random.fork();
+    this.#spoke = new VirtualSpoke(name, { clock, newUid: () => uids.uuid(), keepsAll: true });
+    this.#controllers = new VirtualControllers(this.#spoke.store, clock, availableAfterMs);
+    this.#watches = new Watches(this.#spoke, clock, () => false);
+  }
+
+  get server(): string {
+    return `https://${this.name}.simulated`;
+  }
+
+  get store(): VirtualSpoke["store"] {
+    return this.#spoke.store;
+  }
+
+  /** Answers a request at once. */
+  serve(arrival: Arrival): Effect {
+    const request = this.#requestOf(arrival);
+    const changes: StoredEvent[] = [];
+    using _listening = this.store.listen((event) => void changes.push(event));
+    return { request, answer: this.#answer(request), changes };
+  }
+
+  /** Begins a watch, or returns the answer that refuses it. */
+  watch(arrival: Arrival, stream: EventStream): Answer | undefined {
+    try {
+      this.#watches.open(stream, this.#requestOf(arrival));
+      this.#streams.add(stream);
+      stream.onClose(() => this.#streams.delete(stream));
+      return undefined;
+    } catch (error) {
+      return failureOf(error);
+    }
+  }
+
+  /** Ends some of the running watches, as a server does that restarts. */
+  endWatches(isEnded: () => boolean): number {
+    const ended = [...this.#streams].filter(isEnded);
+    for (const stream of ended) stream.end();
+    return ended.length;
+  }
+
+  /** Creates an object, or replaces what is there, as somebody who has nothing to do with us. Returns what is stored. Throws when it is refused. */
+  put(manifest: Manifest): StoredObject {
+    const { status, ...content } = manifest;
+    const live = this.store.find(manifest);
+    const stored = live === undefined ? this.#create(content) : this.#replace(live, content);
+    return status === undefined ? stored : this.#replace(stored, { ...stored, status }, "status");
+  }
+
+  /** Merges a patch into an object. Returns what is stored; undefined when it is not there. */
+  patch(key: ObjectKey, patch: object): StoredObject | undefined {
+    const live = this.store.find({ ...key, metadata: key });
+    if (live === undefined) return undefined;
+    const contentType = "application/merge-patch+json";
+    const path = objectPath(objectRefOf(live.metadata, this.#resourceOf(key)), undefined, {});
+    this.#write({ method: "PATCH", path, contentType, body: patch });
+    return this.store.find(live);
+  }
+
+  /** Deletes an object, as far as its finalizers let it go. */
+  remove(key: ObjectKey): void {
+    if (this.store.find({ ...key, metadata: key }) === undefined) return;
+    const path = objectPath(objectRefOf(key, this.#resourceOf(key)), undefined, {});
+    this.#write({ method: "DELETE", path, contentType: "application/json", body: {} });
+  }
+
+  [Symbol.dispose](): void {
+    this.#controllers[Symbol.dispose]();
+    this.#watches[Symbol.dispose]();
+  }
+
+  #create(manifest: Manifest): StoredObject {
+    const { namespace } = manifest.metadata;
+    const resource = this.#resourceOf(manifest);
+    const place = resource.namespaced && namespace !== undefined ? { namespace } : {};
+    const path = collectionPath({ resource, ...place }, {});
+    this.#write({ method: "POST", path, contentType: "application/json", body: manifest });
+    return this.#stored(manifest);
+  }
+
+  #replace(live: StoredObject, manifest: Manifest, subresource?: "status"): StoredObject {
+    const resource = this.#resourceOf(live);
+    const path = objectPath(objectRefOf(live.metadata, resource), subresource, {});
+    this.#write({ method: "PUT", path, contentType: "application/json", body: manifest });
+    return this.#stored(manifest);
+  }
+
+  #stored(manifest: Manifest): StoredObject {
+    const stored = this.store.find(manifest);
+    if (stored === undefined) throw new Error(`${manifest.kind} was not stored`);
+    return stored;
+  }
+
+  #resourceOf({ apiVersion, kind }: Pick<Manifest, "apiVersion" | "kind">): ResourceType {
+    return knownResource(apiVersion, kind);
+  }
+
+  #write(write: {
+    readonly method: string;
+    readonly path: string;
+    readonly contentType: string;
+    readonly body: object;
+  }): void {
+    const { method, path, contentType, body } = write;
+    const headers = { "user-agent": "user/1", "content-type": contentType };
+    const { answer } = this.serve({ method, path, headers, body: JSON.stringify(body) });
+    if (answer.status >= 400) throw new Error(`${method} ${path}: ${JSON.stringify(answer.body)}`);
+  }
+
+  #answer(request: SpokeRequest): Answer {
+    try {
+      return this.#spoke.answer(request);
+    } catch (error) {
+      return failureOf(error);
+    }
+  }
+
+  #requestOf({ method, path, headers, body }: Arrival): SpokeRequest {
+    const head = spokeRequestOf(this.store, { ...headers, ":method": method, ":path": path });
+    return { ...head, body: body === undefined ? undefined : JSON.parse(body) };
+  }
+}

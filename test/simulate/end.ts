@@ -1,0 +1,112 @@
+import type { ComponentKind } from "../../api/component.ts";
+import { componentUidLabel } from "../../installation/anchor.ts";
+import { valueAt } from "../fleet/json-record.ts";
+import type { StoredObject } from "../simulator/object-store.ts";
+import { differencesOf } from "../support/spoke-dump.ts";
+import { isComponent, isReady } from "./checks.ts";
+import { setKey } from "./components.ts";
+import { dumpOf, type FreshInstalls } from "./fresh-install.ts";
+import type { Scenario } from "./scenario.ts";
+import type { Simulation } from "./simulation.ts";
+
+const stepMs = 60_000;
+/** What was held up by the last fault may still come, even when all looks settled. */
+const restMs = 5 * 60_000;
+/** The longest pauses of the product are ten minutes; a rollout to five clusters has a few of them. */
+const longestSettleMs = 60 * 60_000;
+
+/** Waits until nothing is left to do, and checks that everything is as a fresh install would have it. */
+export async function checkEnd(
+  simulation: Simulation,
+  scenario: Scenario,
+  installs: FreshInstalls,
+): Promise<void> {
+  const untilMs = simulation.time.nowMs + longestSettleMs;
+  await simulation.wait(restMs);
+  while (unsettled(simulation, scenario).length > 0 && simulation.time.nowMs < untilMs) {
+    // oxlint-disable-next-line no-await-in-loop -- one minute after the other
+    await simulation.wait(stepMs);
+    // Time stands still from the first problem on.
+    if (simulation.problems.length > 0) return;
+  }
+  for (const text of unsettled(simulation, scenario)) simulation.report(`At the end ${text}`);
+  for (const component of components(simulation)) {
+    // oxlint-disable-next-line no-await-in-loop -- a fresh install after the other
+    await compareInstallation(simulation, component, installs);
+  }
+  for (const text of leftovers(simulation)) simulation.report(`At the end ${text}`);
+}
+
+/** Lets a quiet time pass, in which nothing may be written but Leases. */
+export async function checkQuiet(simulation: Simulation, quietMs: number): Promise<void> {
+  const { hub, spokes } = simulation.fleet;
+  using _listening = new DisposableStack();
+  for (const cluster of [hub, ...spokes]) {
+    const listening = cluster.store.listen(({ type, object: { kind, metadata } }) => {
+      if (kind === "Lease") return;
+      simulation.report(`In quiet times: ${type} ${kind} ${metadata.name} on ${cluster.name}`);
+    });
+    _listening.use(listening);
+  }
+  await simulation.wait(quietMs);
+}
+
+function components({ fleet }: Simulation): readonly StoredObject[] {
+  return [...fleet.hub.store.everything()].filter(isComponent);
+}
+
+/** What is not done yet. */
+function unsettled(simulation: Simulation, { sets }: Scenario): readonly string[] {
+  const { hub } = simulation.fleet;
+  const waiting = components(simulation).filter(
+    (component) => component.metadata.deletionTimestamp !== undefined || !isReady(component),
+  );
+  const rolling = sets.filter((kind) => !isComplete(hub.store.find(objectOf(kind))));
+  return [
+    ...waiting.map(({ kind, metadata, ...rest }) => {
+      const status = JSON.stringify(valueAt(rest, "status", "conditions"));
+      const what = metadata.deletionTimestamp === undefined ? "not Ready" : "not gone";
+      return `${kind} ${metadata.name} is ${what}: ${status}`;
+    }),
+    ...rolling.map((kind) => {
+      const status = JSON.stringify(valueAt(hub.store.find(objectOf(kind)), "status", "rollout"));
+      return `${kind}Set is not complete: ${status}`;
+    }),
+  ];
+}
+
+function objectOf(kind: ComponentKind) {
+  const key = setKey(kind);
+  return { ...key, metadata: key };
+}
+
+function isComplete(set: StoredObject | undefined): boolean {
+  const isObserved = valueAt(set, "status", "observedGeneration") === set?.metadata.generation;
+  return isObserved && valueAt(set, "status", "rollout", "phase") === "Complete";
+}
+
+async function compareInstallation(
+  simulation: Simulation,
+  component: StoredObject,
+  installs: FreshInstalls,
+): Promise<void> {
+  const cluster = valueAt(component, "spec", "clusterProfileRef", "name");
+  const spoke = simulation.fleet.spokes.find(({ name }) => name === cluster);
+  const dump = dumpOf([...(spoke?.store.everything() ?? [])], component);
+  const differences = differencesOf(await installs.of(component), dump);
+  const { kind, metadata } = component;
+  for (const difference of differences.slice(0, 3)) {
+    simulation.report(`At the end ${kind} ${metadata.name} differs: ${difference}`);
+  }
+}
+
+/** Objects of components that are not there any more. */
+function leftovers(simulation: Simulation): readonly string[] {
+  const uids = new Set(components(simulation).map(({ metadata }) => metadata.uid));
+  return simulation.fleet.spokes.flatMap(({ name: spoke, store }) =>
+    [...store.everything()].flatMap(({ kind, metadata: { name, labels } }) => {
+      const uid = labels?.[componentUidLabel];
+      return uid === undefined || uids.has(uid) ? [] : [`${kind} ${name} is left on ${spoke}`];
+    }),
+  );
+}

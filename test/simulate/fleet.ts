@@ -1,0 +1,109 @@
+import { clusterProfileApiVersion } from "../../api/cluster-profile.ts";
+import { operatorApiVersion } from "../../api/component.ts";
+import { fleetSetApiVersion } from "../../api/fleet-set.ts";
+import type { Manifest } from "../../api/kubernetes.ts";
+import { SimulatedCluster } from "./cluster.ts";
+import type { Random } from "./random.ts";
+import type { VirtualTime } from "./virtual-time.ts";
+
+/** Namespace of the ClusterProfiles, the components and the sets. */
+export const fleetNamespace = "fleet";
+export const credentialNamespace = "fleet-credentials";
+
+/** The clusters of a simulation. */
+export interface SimulatedFleet extends Disposable {
+  readonly hub: SimulatedCluster;
+  readonly spokes: readonly SimulatedCluster[];
+}
+
+export interface FleetOptions {
+  readonly time: VirtualTime;
+  readonly random: Random;
+  readonly spokes: number;
+}
+
+/** A hub that serves our kinds, and spokes that are published on it. */
+export function simulatedFleet({ time, random, spokes: count }: FleetOptions): SimulatedFleet {
+  const clock = time.clock(random.fork());
+  const pods = random.fork();
+  const clusterOf = (name: string): SimulatedCluster =>
+    new SimulatedCluster(name, { clock, random, availableAfterMs: () => pods.between(50, 20_000) });
+  const hub = clusterOf("hub");
+  const spokes = Array.from({ length: count }, (_, index) => clusterOf(`spoke-${index + 1}`));
+  for (const object of hubObjects) hub.put(object);
+  for (const spoke of spokes) for (const object of publicationOf(spoke)) hub.put(object);
+  return {
+    hub,
+    spokes,
+    [Symbol.dispose]: () => {
+      for (const cluster of [hub, ...spokes]) cluster[Symbol.dispose]();
+    },
+  };
+}
+
+const namespaces = [fleetNamespace, credentialNamespace, "knfleet-system"];
+
+const hubObjects: readonly Manifest[] = [
+  ...namespaces.map((name) => ({ apiVersion: "v1", kind: "Namespace", metadata: { name } })),
+  definitionOf(operatorApiVersion, "KnativeServing", "knativeservings"),
+  definitionOf(operatorApiVersion, "KnativeEventing", "knativeeventings"),
+  definitionOf(fleetSetApiVersion, "KnativeServingSet", "knativeservingsets"),
+  definitionOf(fleetSetApiVersion, "KnativeEventingSet", "knativeeventingsets"),
+  definitionOf(clusterProfileApiVersion, "ClusterProfile", "clusterprofiles"),
+];
+
+function definitionOf(apiVersion: string, kind: string, plural: string): Manifest {
+  const [group = "", name] = apiVersion.split("/");
+  return {
+    apiVersion: "apiextensions.k8s.io/v1",
+    kind: "CustomResourceDefinition",
+    metadata: { name: `${plural}.${group}` },
+    spec: {
+      group,
+      scope: "Namespaced",
+      names: { kind, plural },
+      versions: [{ name, served: true, storage: true, subresources: { status: {} } }],
+    },
+  };
+}
+
+/** How a spoke gets on the hub: its credential, and its ClusterProfile with the way to it. */
+function publicationOf({ name, server }: SimulatedCluster): readonly Manifest[] {
+  const manager = "simulation";
+  const token = Buffer.from(`token-of-${name}`).toString("base64");
+  const cluster = {
+    server,
+    extensions: [{ name: "client.authentication.k8s.io/exec", extension: { clusterName: name } }],
+  };
+  return [
+    {
+      apiVersion: "v1",
+      kind: "Secret",
+      metadata: { namespace: credentialNamespace, name },
+      data: { token },
+    },
+    {
+      apiVersion: clusterProfileApiVersion,
+      kind: "ClusterProfile",
+      metadata: {
+        namespace: fleetNamespace,
+        name,
+        labels: { "x-k8s.io/cluster-manager": manager, ring: name === "spoke-1" ? "0" : "1" },
+      },
+      spec: { displayName: name, clusterManager: { name: manager } },
+      status: {
+        conditions: [
+          {
+            type: "ControlPlaneHealthy",
+            status: "True",
+            reason: "Healthy",
+            message: "",
+            lastTransitionTime: "2026-01-01T00:00:00Z",
+          },
+        ],
+        version: { kubernetes: "1.36.3" },
+        accessProviders: [{ name: "secretreader", cluster }],
+      },
+    },
+  ];
+}

@@ -1,0 +1,161 @@
+import { clusterProfileApiVersion } from "../../api/cluster-profile.ts";
+import type { ComponentKind } from "../../api/component.ts";
+import { keyOf, type Manifest } from "../../api/kubernetes.ts";
+import { componentUidLabel } from "../../installation/anchor.ts";
+import { valueAt } from "../fleet/json-record.ts";
+import type { StoredObject } from "../simulator/object-store.ts";
+import type { SimulatedCluster } from "./cluster.ts";
+import { kinds, ownComponent, ownKey, setKey } from "./components.ts";
+import { fleetNamespace, type SimulatedFleet } from "./fleet.ts";
+import type { DeedKind, LifeEvent, Scenario } from "./scenario.ts";
+
+const minors = ["1.21", "1.22", "1.23"] as const;
+
+/** What the users of a fleet do, and what others do on its spokes. */
+export class Life {
+  readonly #fleet: SimulatedFleet;
+  readonly #scenario: Scenario;
+  readonly #note: (text: string) => void;
+
+  constructor(fleet: SimulatedFleet, scenario: Scenario, note: (text: string) => void) {
+    this.#fleet = fleet;
+    this.#scenario = scenario;
+    this.#note = note;
+  }
+
+  /** Does what an event says, if that can be done now. */
+  live(kind: DeedKind, dice: LifeEvent["dice"]): void {
+    switch (kind) {
+      case "create":
+        return this.#create(dice);
+      case "version":
+        return this.#editSpec(dice, (spec) => ({ version: neighbourOf(spec["version"], dice[2]) }));
+      case "config":
+        return this.#editSpec(dice, () => ({
+          config: { logging: { "loglevel.controller": dice[2] < 0.5 ? "debug" : "info" } },
+          "high-availability": { replicas: 1 + Math.floor(dice[2] * 3) },
+        }));
+      case "delete":
+        return this.#delete(dice);
+      case "move":
+        return this.#move(dice);
+      case "pause":
+        return this.#pause(dice[1] < 0.5, pick(this.#scenario.sets, dice[0]));
+      case "drift":
+        return this.#drift(dice);
+    }
+  }
+
+  /** Lets every rollout go on. */
+  resume(): void {
+    for (const kind of this.#scenario.sets) this.#pause(false, kind);
+  }
+
+  #create(dice: LifeEvent["dice"]): void {
+    const own = kinds.filter((kind) => !this.#scenario.sets.includes(kind));
+    const [kind, spoke] = [pick(own, dice[0]), pick(this.#fleet.spokes, dice[1])];
+    if (kind === undefined || spoke === undefined) return;
+    const component = ownComponent(kind, spoke.name, pick(minors, dice[2]) ?? "1.22");
+    if (this.#fleet.hub.store.find(component) !== undefined) return;
+    this.#say("creates", component);
+    this.#fleet.hub.put(component);
+  }
+
+  /** Edits a set, or a component that no set has. */
+  #editSpec(
+    dice: LifeEvent["dice"],
+    changeOf: (spec: Readonly<Record<string, unknown>>) => object,
+  ): void {
+    const edited = pick([...this.#setObjects(), ...this.#ownComponents()], dice[0]);
+    if (edited === undefined) return;
+    const isSet = edited.kind.endsWith("Set");
+    const spec = valueAt(edited, ...(isSet ? ["spec", "template", "spec"] : ["spec"]));
+    const change = changeOf(Object(spec));
+    this.#say(`edits ${JSON.stringify(change)}`, edited);
+    const patch = isSet ? { template: { spec: change } } : change;
+    this.#fleet.hub.patch(keyOf(edited), { spec: patch });
+  }
+
+  #delete(dice: LifeEvent["dice"]): void {
+    const component = pick(this.#ownComponents(), dice[0]);
+    if (component === undefined) return;
+    this.#say("deletes", component);
+    this.#fleet.hub.remove(keyOf(component));
+  }
+
+  #move(dice: LifeEvent["dice"]): void {
+    const spoke = pick(this.#fleet.spokes, dice[0]);
+    if (spoke === undefined) return;
+    const ring = dice[1] < 0.5 ? "0" : "1";
+    this.#note(`the user moves ${spoke.name} to ring ${ring}`);
+    const profile = {
+      apiVersion: clusterProfileApiVersion,
+      kind: "ClusterProfile",
+      namespace: fleetNamespace,
+      name: spoke.name,
+    };
+    this.#fleet.hub.patch(profile, { metadata: { labels: { ring } } });
+  }
+
+  #pause(paused: boolean, kind: ComponentKind | undefined): void {
+    if (kind === undefined) return;
+    const key = setKey(kind);
+    this.#note(`the user ${paused ? "pauses" : "resumes"} ${key.kind} ${key.name}`);
+    this.#fleet.hub.patch(key, { spec: { rollout: { paused } } });
+  }
+
+  /** Somebody on a spoke deletes or changes an object of ours. */
+  #drift(dice: LifeEvent["dice"]): void {
+    const spoke = pick(this.#fleet.spokes, dice[0]);
+    const object = spoke && pick(driftable(spoke), dice[1]);
+    if (spoke === undefined || object === undefined) return;
+    const isDeleted = dice[2] < 0.6;
+    const { kind, metadata } = object;
+    this.#note(
+      `somebody ${isDeleted ? "deletes" : "changes"} ${kind} ${metadata.name} on ${spoke.name}`,
+    );
+    if (isDeleted) return spoke.remove(keyOf(object));
+    spoke.patch(keyOf(object), { data: { somebody: "was here" } });
+  }
+
+  #ownComponents(): readonly StoredObject[] {
+    const { hub, spokes } = this.#fleet;
+    const found = kinds.flatMap((kind) =>
+      spokes.flatMap(({ name }) => {
+        const key = ownKey(kind, name);
+        return hub.store.find({ ...key, metadata: key }) ?? [];
+      }),
+    );
+    return found.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
+  }
+
+  #setObjects(): readonly StoredObject[] {
+    return this.#scenario.sets.flatMap((kind) => {
+      const key = setKey(kind);
+      return this.#fleet.hub.store.find({ ...key, metadata: key }) ?? [];
+    });
+  }
+
+  #say(what: string, { kind, metadata }: Manifest): void {
+    this.#note(`the user ${what} ${kind} ${metadata.name}`);
+  }
+}
+
+/** The objects of ours on a spoke that others may change: not the anchor, whose deletion means something. */
+function driftable({ store }: SimulatedCluster): readonly StoredObject[] {
+  return [...store.all("/ConfigMap")].filter(
+    ({ metadata }) =>
+      metadata.labels?.[componentUidLabel] !== undefined && !metadata.name.endsWith("-root-owner"),
+  );
+}
+
+/** A version one minor step away, as upgrades and their reversal go. */
+function neighbourOf(version: unknown, die: number): string {
+  const at = minors.findIndex((minor) => String(version).startsWith(minor));
+  const next = at + (die < 0.7 ? 1 : -1);
+  return minors[Math.min(minors.length - 1, Math.max(0, next))] ?? "1.22";
+}
+
+export function pick<Item>(items: readonly Item[], die: number): Item | undefined {
+  return items[Math.floor(die * items.length)];
+}

@@ -1,0 +1,84 @@
+import { Random } from "./random.ts";
+
+const deeds = ["create", "version", "config", "delete", "move", "pause", "drift"] as const;
+
+/** What users do, and others on the spokes. */
+export type DeedKind = (typeof deeds)[number];
+
+/** What goes wrong. */
+export type TroubleKind = "weather" | "cut" | "cutSpoke" | "watchEnd" | "kill" | "restart";
+
+type LifeKind = DeedKind | TroubleKind;
+
+/** One event. Which component, cluster or replica it means follows from its dice and what is there by then. */
+export interface LifeEvent {
+  readonly atMs: number;
+  readonly kind: LifeKind;
+  /** Numbers in [0, 1). */
+  readonly dice: readonly [number, number, number];
+}
+
+/** Everything that a seed decides before the run begins. */
+export interface Scenario {
+  readonly seed: number;
+  readonly spokes: number;
+  readonly replicas: number;
+  /** Kinds of components that a set rolls out. */
+  readonly sets: readonly ("KnativeServing" | "KnativeEventing")[];
+  readonly events: readonly LifeEvent[];
+}
+
+/** The life of a fleet, in ms; after it nothing goes wrong any more. */
+export const lifeMs = 20 * 60_000;
+const weights: Readonly<Record<LifeKind, number>> = {
+  create: 6,
+  version: 4,
+  config: 4,
+  delete: 3,
+  move: 2,
+  pause: 1,
+  drift: 3,
+  weather: 4,
+  cut: 2,
+  cutSpoke: 2,
+  watchEnd: 3,
+  kill: 2,
+  restart: 1,
+};
+
+/** The scenario of a seed. `dropped`: numbers of events that are left out. */
+export function scenarioOf(seed: number, dropped: ReadonlySet<number> = new Set()): Scenario {
+  const random = new Random(seed);
+  const spokes = random.whole(1, 5);
+  const replicas = random.whole(1, 2);
+  const sets = (["KnativeEventing", "KnativeServing"] as const).filter(() => random.isHit(0.45));
+  const events = Array.from({ length: random.whole(8, 24) }, () => eventOf(random))
+    .toSorted((one, other) => one.atMs - other.atMs)
+    .filter((_, index) => !dropped.has(index));
+  return { seed, spokes, replicas, sets, events };
+}
+
+function eventOf(random: Random): LifeEvent {
+  // Half of them come close together, where they meet.
+  const atMs = random.isHit(0.5) ? random.between(0, lifeMs / 6) : random.between(0, lifeMs);
+  const dice = [random.next(), random.next(), random.next()] as const;
+  return { atMs, kind: kindOf(random), dice };
+}
+
+function kindOf(random: Random): LifeKind {
+  const kinds = Object.entries(weights);
+  let left = random.next() * kinds.reduce((sum, [, weight]) => sum + weight, 0);
+  for (const [kind, weight] of kinds) {
+    left -= weight;
+    if (left < 0 && isLifeKind(kind)) return kind;
+  }
+  return "watchEnd";
+}
+
+export function isDeed(kind: LifeKind): kind is DeedKind {
+  return deeds.some((deed) => deed === kind);
+}
+
+function isLifeKind(text: string): text is LifeKind {
+  return text in weights;
+}

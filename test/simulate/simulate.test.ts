@@ -1,0 +1,45 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+
+import { FreshInstalls } from "./fresh-install.ts";
+import { knownFaults } from "./known-faults.ts";
+import { type RunOptions, runSeed } from "./run-seed.ts";
+import namedSeeds from "./seeds.json" with { type: "json" };
+import { openSurroundings, type Surroundings } from "./surroundings.ts";
+
+let surroundings: Surroundings;
+let options: RunOptions;
+
+beforeAll(async () => {
+  surroundings = await openSurroundings();
+  options = { surroundings, installs: new FreshInstalls(surroundings), quietMs: 10 * 60_000 };
+});
+afterAll(() => surroundings[Symbol.asyncDispose]());
+
+test("two runs of a seed are the same to the byte, and those of two seeds are not", async () => {
+  const hashes = [];
+  // oxlint-disable-next-line no-await-in-loop -- they share the processor
+  for (const seed of [2, 2, 3]) hashes.push((await runSeed(seed, options)).traceHash);
+  expect(hashes[1]).toBe(hashes[0]);
+  expect(hashes[2]).not.toBe(hashes[0]);
+});
+
+test.each([1, 4, 5])("the fleet of seed %i is right at all times", async (seed) => {
+  const { problems, requests } = await runSeed(seed, options);
+  expect(problems).toEqual([]);
+  expect(requests).toBeGreaterThan(100);
+});
+
+test.each(namedSeeds)("seed $seed is right: $was", async ({ seed }) => {
+  expect((await runSeed(seed, options)).problems).toEqual([]);
+});
+
+test.each(knownFaults)("finds a controller that $name", async ({ alteration }) => {
+  let seed = 0;
+  let problems: readonly string[] = [];
+  while (problems.length === 0 && seed < 200) {
+    seed += 1;
+    // oxlint-disable-next-line no-await-in-loop -- until one of them finds it
+    ({ problems } = await runSeed(seed, { ...options, alteration }));
+  }
+  expect(problems).not.toEqual([]);
+});

@@ -1,0 +1,150 @@
+import type { StreamedBody } from "../../access/http/streamed-answer.ts";
+import type { Clock } from "../../access/time/clock.ts";
+import { timeoutError } from "../../access/time/deadline.ts";
+import type { EventStream } from "../simulator/watches.ts";
+import { silentMs } from "./network.ts";
+import type { VirtualTime } from "./virtual-time.ts";
+
+type Chunk = IteratorResult<Buffer, undefined>;
+
+export interface StreamOptions {
+  readonly clock: Clock;
+  readonly time: VirtualTime;
+  /** Ends with an error after so long without a byte. */
+  readonly silenceMs: number;
+  readonly signal: AbortSignal;
+  /** Milliseconds until something that is sent now is there; undefined when the connection dies instead. */
+  readonly wayMs: () => number | undefined;
+  /** Makes the error for the reader. */
+  readonly explain: (error: unknown) => unknown;
+  readonly onBroken: () => void;
+  readonly onHeard: () => void;
+  /** What the replica hears of what was written. */
+  readonly alter: (text: string) => string;
+}
+
+/** A watch between a cluster, which writes, and a replica, which reads: what is written comes later, in order, or never. */
+export class SimulatedStream implements EventStream, StreamedBody {
+  readonly #options: StreamOptions;
+  readonly #onAbort = (): void => this.#finish({ error: this.#options.signal.reason });
+  readonly #listeners: (() => void)[] = [];
+  #chunks: Buffer[] = [];
+  #awaited: PromiseWithResolvers<Chunk> | undefined;
+  #over: { readonly error?: unknown } | undefined;
+  #isClosed = false;
+  #silence: Disposable | undefined;
+  /** What is written later arrives later. */
+  #arrivedAt = 0;
+
+  constructor(options: StreamOptions) {
+    this.#options = options;
+    options.signal.addEventListener("abort", this.#onAbort, { once: true });
+    this.#listen();
+  }
+
+  // --- as the cluster sees it
+
+  get destroyed(): boolean {
+    return this.#isClosed;
+  }
+
+  begin(): void {
+    // The transport answers.
+  }
+
+  write(text: string): void {
+    const heard = this.#options.alter(text);
+    if (heard !== "") this.#deliver(() => this.#take(Buffer.from(heard)));
+  }
+
+  end(): void {
+    this.#close();
+    this.#deliver(() => this.#finish({}));
+  }
+
+  onClose(listener: () => void): void {
+    this.#listeners.push(listener);
+  }
+
+  // --- as the replica sees it
+
+  /** The cluster refused the watch with this text. */
+  refuse(text: string): void {
+    this.#take(Buffer.from(text));
+    this.#finish({});
+  }
+
+  next(): Promise<Chunk> {
+    const value = this.#chunks.shift();
+    if (value !== undefined) return Promise.resolve({ done: false, value });
+    if (this.#over === undefined) {
+      this.#awaited = Promise.withResolvers();
+      return this.#awaited.promise;
+    }
+    if (!("error" in this.#over)) return Promise.resolve({ done: true, value: undefined });
+    return Promise.reject(this.#options.explain(this.#over.error));
+  }
+
+  return(): Promise<Chunk> {
+    this.#chunks = [];
+    this.#finish({});
+    return Promise.resolve({ done: true, value: undefined });
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+
+  #deliver(arrive: () => void): void {
+    const { time, wayMs, onBroken } = this.#options;
+    const ms = wayMs();
+    if (ms === undefined) {
+      time.after(silentMs, () => {
+        if (this.#over !== undefined) return;
+        this.#finish({ error: timeoutError() });
+        onBroken();
+      });
+      return;
+    }
+    this.#arrivedAt = Math.max(this.#arrivedAt, time.nowMs + ms);
+    time.after(this.#arrivedAt - time.nowMs, arrive);
+  }
+
+  #take(chunk: Buffer): void {
+    if (this.#over !== undefined) return;
+    this.#listen();
+    this.#options.onHeard();
+    if (this.#awaited === undefined) {
+      this.#chunks.push(chunk);
+      return;
+    }
+    this.#awaited.resolve({ done: false, value: chunk });
+    this.#awaited = undefined;
+  }
+
+  #listen(): void {
+    this.#silence?.[Symbol.dispose]();
+    const { clock, silenceMs } = this.#options;
+    this.#silence = clock.after(silenceMs, () => this.#finish({ error: timeoutError() }));
+  }
+
+  #finish(over: { readonly error?: unknown }): void {
+    if (this.#over !== undefined) return;
+    this.#over = over;
+    this.#silence?.[Symbol.dispose]();
+    this.#options.signal.removeEventListener("abort", this.#onAbort);
+    this.#close();
+    if ("error" in over) {
+      this.#chunks = [];
+      this.#awaited?.reject(this.#options.explain(over.error));
+    } else this.#awaited?.resolve({ done: true, value: undefined });
+    this.#awaited = undefined;
+  }
+
+  /** The cluster writes no more. */
+  #close(): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    for (const listener of this.#listeners) listener();
+  }
+}

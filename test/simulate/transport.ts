@@ -1,0 +1,167 @@
+import type {
+  ServerTransport,
+  TransportAnswer,
+  TransportOptions,
+  TransportRequest,
+  TransportStream,
+} from "../../access/http/request.ts";
+import { assertMayWrite } from "../../access/http/write-permit.ts";
+import { ConnectionError } from "../../access/kube/api-error.ts";
+import { abortable, Deadline, Follower } from "../../access/time/deadline.ts";
+import type { Answer } from "../simulator/answers.ts";
+import type { Arrival, SimulatedCluster } from "./cluster.ts";
+import type { Network, Sender } from "./network.ts";
+import { SimulatedStream } from "./stream.ts";
+
+/** How a known fault is put back: the controller hears other events of watches. */
+export interface Alteration {
+  /** Undefined: the event is not heard. */
+  readonly event?: (event: Readonly<Record<string, unknown>>) => object | undefined;
+}
+
+/** The connection of one replica to one cluster, in virtual time. */
+export class SimulatedTransport implements ServerTransport {
+  readonly #network: Network;
+  readonly #sender: Sender;
+  readonly #options: TransportOptions;
+  readonly #cluster: SimulatedCluster | undefined;
+  readonly #alteration: Alteration;
+  readonly #end = new AbortController();
+
+  constructor(
+    network: Network,
+    sender: Sender,
+    options: TransportOptions,
+    alteration: Alteration = {},
+  ) {
+    this.#network = network;
+    this.#sender = sender;
+    this.#options = options;
+    this.#alteration = alteration;
+    this.#cluster = network.clusterOf(options.endpoint.server);
+  }
+
+  async send(request: TransportRequest, signal: AbortSignal): Promise<TransportAnswer> {
+    const cluster = this.#reached();
+    assertMayWrite(request.method, this.#options.mayWrite ?? (() => true));
+    using both = new Follower(signal, this.#end.signal);
+    using limit = new Deadline(this.#options.clock, request.timeoutMs, both.signal);
+    const arrival = this.#arrivalOf(request);
+    const isWanted = (): boolean => !limit.signal.aborted && this.#sender.isAlive;
+    const answering = this.#network.exchange(this.#sender, cluster, arrival, isWanted);
+    const answer = await this.#orFailure(answering, limit.signal, signal);
+    return { ...headOf(answer), text: textOf(answer) };
+  }
+
+  async stream(
+    request: TransportRequest,
+    silenceMs: number,
+    signal: AbortSignal,
+  ): Promise<TransportStream & Disposable> {
+    const cluster = this.#reached();
+    const { clock, onBroken } = this.#options;
+    const network = this.#network;
+    const both = new Follower(signal, this.#end.signal);
+    const body = new SimulatedStream({
+      clock,
+      silenceMs,
+      signal: both.signal,
+      time: network.time,
+      wayMs: () => (this.#sender.isAlive ? network.wayMs(this.#sender, cluster) : undefined),
+      explain: (error) => this.#explained(error, signal),
+      onBroken: () => onBroken?.(brokenError(cluster.server)),
+      onHeard: () => request.onHeard?.(),
+      alter: (text) => alteredEvents(text, this.#alteration),
+    });
+    using limit = new Deadline(clock, request.timeoutMs, both.signal);
+    const { promise, resolve } = Promise.withResolvers<Answer | "nothing">();
+    const wayMs = network.wayMs(this.#sender, cluster);
+    network.time.after(wayMs ?? 0, () => {
+      if (limit.signal.aborted || !this.#sender.isAlive || wayMs === undefined) return;
+      const refusal = cluster.watch(this.#arrivalOf(request), body);
+      resolve(refusal ?? { status: 200, body: "" });
+    });
+    try {
+      const answer = await this.#orFailure(promise, limit.signal, signal);
+      if (answer.status !== 200) body.refuse(textOf(answer));
+      return { ...headOf(answer), body, [Symbol.dispose]: () => void body.return() };
+    } catch (error) {
+      void body.return();
+      throw error;
+    }
+  }
+
+  async drain(): Promise<void> {
+    await this[Symbol.asyncDispose]();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    this.#end.abort(new ConnectionError("closed", `${this.#options.endpoint.server}: closed`));
+    return Promise.resolve();
+  }
+
+  #arrivalOf({ method, path, headers, body }: TransportRequest): Arrival {
+    const all = { ...headers, "user-agent": this.#options.userAgent };
+    return { method, path, headers: all, body };
+  }
+
+  #reached(): SimulatedCluster {
+    const { server } = this.#options.endpoint;
+    if (this.#end.signal.aborted || !this.#sender.isAlive) {
+      throw new ConnectionError("closed", `${server}: the connection was closed`);
+    }
+    if (this.#cluster === undefined) throw new ConnectionError("dns", `${server} is unknown`);
+    return this.#cluster;
+  }
+
+  async #orFailure(
+    answering: Promise<Answer | "nothing">,
+    limited: AbortSignal,
+    signal: AbortSignal,
+  ): Promise<Answer> {
+    const { server } = this.#options.endpoint;
+    let answer: Answer | "nothing";
+    try {
+      answer = await abortable(answering, limited);
+    } catch (error) {
+      throw this.#explained(error, signal);
+    }
+    if (answer !== "nothing") return answer;
+    const broken = brokenError(server);
+    this.#options.onBroken?.(broken);
+    throw broken;
+  }
+
+  #explained(error: unknown, signal: AbortSignal): unknown {
+    if (signal.aborted) return signal.reason;
+    if (error instanceof ConnectionError) return error;
+    return new ConnectionError(
+      "timeout",
+      `${this.#options.endpoint.server} did not answer in time`,
+    );
+  }
+}
+
+/** The lines of a watch as a replica with a fault hears them. */
+function alteredEvents(text: string, { event: alter }: Alteration): string {
+  if (alter === undefined) return text;
+  return text
+    .split("\n")
+    .map((line) => (line === "" ? undefined : alter(JSON.parse(line))))
+    .filter((event) => event !== undefined)
+    .map((event) => `${JSON.stringify(event)}\n`)
+    .join("");
+}
+
+function brokenError(server: string): ConnectionError {
+  return new ConnectionError("reset", `${server}: the connection broke`);
+}
+
+function headOf({ status, body, headers }: Answer): Omit<TransportAnswer, "text"> {
+  const contentType = typeof body === "string" ? "text/plain" : "application/json";
+  return { status, contentType, retryAfter: headers?.["retry-after"] };
+}
+
+function textOf({ body }: Answer): string {
+  return typeof body === "string" ? body : JSON.stringify(body);
+}
