@@ -196,7 +196,11 @@ function passedStep(stage: Stage, tally: Tally, context: StageContext): Step {
   const times = timesOf(context.before);
   // After the rollout, a failed cluster stops only the clusters that do not have the revision yet.
   const mayHalt = !context.isComplete || tally.pending > 0;
-  if (mayHalt && tally.failed > tally.maxFailures) return haltedStep(times, tally, stage);
+  if (mayHalt && tally.failed > tally.maxFailures) {
+    const halted = haltedStep(times, tally, stage);
+    // A complete rollout has no soak to begin again, and its time tells which clusters were verified.
+    return context.isComplete ? { ...times, ...halted } : halted;
+  }
   if (tally.pending === 0) return { state: "Passed", ...times };
   return { state: "Passed", ...times, ...admissionOf(stage, tally, context) };
 }

@@ -214,6 +214,26 @@ describe("what was verified stays so", () => {
     expect(world.set.status?.rollout?.phase).toBe("Complete");
   });
 
+  test("a cluster that joins a complete set and fails keeps it halted until its check is good", () => {
+    const world = upgrading(workloads);
+    world.run(["Complete"]);
+    world.reply = (cluster) => (cluster === "canary-2" ? bad : good);
+    for (const name of ["canary-2", "canary-3"]) {
+      world.clusters.set(name, { name, labels: { ring: "canary" }, fate: () => "ready" });
+    }
+    passes(world, 300_000);
+    for (let round = 0; round < 10; round += 1) {
+      expect(world.set.status?.rollout?.phase).toBe("Halted");
+      expect(world.settle().verifications?.map(({ cluster }) => cluster)).toContain(
+        "fleet/canary-2",
+      );
+      passes(world, 60_000);
+    }
+    world.reply = () => good;
+    passes(world, 600_000);
+    expect(world.set.status).toMatchObject({ rollout: { phase: "Complete" } });
+  });
+
   test("a cluster that joins a passed stage is verified, too", () => {
     const world = upgrading(workloads);
     world.run(["Complete"]);
