@@ -38,14 +38,21 @@ export async function askUrl(
   };
   const { status, text } = await source.ask({ url, ...question, ...trust }, signal);
   // Prometheus says with 400 and 422 what is wrong with a query.
-  if (status !== 200 && status !== 400 && status !== 422) {
+  const isAnswer = status === 200 || (question.body === undefined && [400, 422].includes(status));
+  if (!isAnswer) {
     throw new Unasked(`${URL.parse(url)?.origin} answered ${status}`);
   }
   try {
-    return JSON.parse(text);
+    return JSON.parse(withoutSecret(text, authorization));
   } catch {
     throw new Unasked(`${URL.parse(url)?.origin} answered ${status} without JSON`);
   }
+}
+
+/** A server may say again what it was told, and its words are shown to whoever may read the set. */
+function withoutSecret(text: string, authorization: string | undefined): string {
+  const [, secret = ""] = authorization?.split(" ") ?? [];
+  return secret === "" ? text : text.replaceAll(secret, "[redacted]");
 }
 
 /** The header of a Secret with `token`, or with `username` and `password`. */

@@ -1,6 +1,6 @@
 import { recordAt, textAt } from "../../api/fields.ts";
 import type { VerifySpec } from "../../api/fleet-set.ts";
-import { foreignText } from "../../api/foreign-text.ts";
+import { foreignText, redactSecrets } from "../../api/foreign-text.ts";
 import { namespacedName } from "../../api/keys.ts";
 import type { CheckSubject, Reply } from "../../sets/check-answer.ts";
 import { askUrl, type UrlAsker } from "./ask-url.ts";
@@ -29,7 +29,7 @@ export async function askWebhook(
     updatedAt: new Date(since).toISOString(),
   };
   const answer = recordAt(await askUrl(webhook, { body }, set.namespace, asker, signal));
-  const message = foreignText(textAt(answer, "message") ?? "", longestMessage);
+  const message = redactSecrets(foreignText(textAt(answer, "message") ?? "", longestMessage));
   const allowed = answer["allowed"];
   if (allowed === true) return { kind: "good", message: "" };
   if (allowed === false) return { kind: "bad", message: message || "the server does not allow it" };

@@ -3,7 +3,7 @@ import type { KubeClient } from "../../access/kube/kube-client.ts";
 import { missingRightOf } from "../../access/kube/missing-right.ts";
 import { listAt, recordAt, textAt } from "../../api/fields.ts";
 import type { VerifySpec } from "../../api/fleet-set.ts";
-import { foreignText } from "../../api/foreign-text.ts";
+import { foreignText, redactSecrets } from "../../api/foreign-text.ts";
 import { namespacedName } from "../../api/keys.ts";
 import type { Reply } from "../../sets/check-answer.ts";
 import { Unasked } from "./unasked.ts";
@@ -57,7 +57,7 @@ export function prometheusReply({ prometheus, noData }: PrometheusCheck, answer:
 function dataIn(answer: unknown): unknown {
   if (recordAt(answer)["status"] === "success") return recordAt(answer)["data"];
   const error = textAt(recordAt(answer), "error") ?? "its answer is none of Prometheus";
-  throw new Unasked(foreignText(error, longestError));
+  throw new Unasked(redactSecrets(foreignText(error, longestError)));
 }
 
 /** The one number of an answer; undefined: there is none. */

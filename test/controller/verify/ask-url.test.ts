@@ -86,6 +86,20 @@ test.each([
   expect(reply).toEqual({ kind, message: message.replace("SERVER", server.server) });
 });
 
+test.each([400, 422])("an error page of a webhook decides nothing: %i", async (status) => {
+  const { reply, server } = await asked({ status, body: '{"allowed":true}' }, webhook);
+  expect(reply).toEqual({ kind: "unasked", message: `${server.server} answered ${status}` });
+});
+
+test.each([
+  [{ token: "s3cr3t-tok-1" }, "s3cr3t-tok-1"],
+  [{ username: "hub", password: "pass" }, Buffer.from("hub:pass").toString("base64")],
+])("a server that says again what it was told shows nobody the Secret", async (secret, told) => {
+  const body = JSON.stringify({ allowed: false, message: `bad header: ${told}` });
+  const { reply } = await asked({ body }, withSecret, secret);
+  expect(reply).toEqual({ kind: "bad", message: "bad header: [redacted]" });
+});
+
 test("a message is cut", async () => {
   const body = JSON.stringify({ allowed: false, message: "x".repeat(10_000) });
   expect((await asked({ body }, webhook)).reply.message).toHaveLength(200);
