@@ -42,7 +42,7 @@ const saysWho: Answer = ({ path }) => {
   return { body: { status: { userInfo: { username: "me", groups: [] } } } };
 };
 
-/** A provider file with a plugin that notes its begin and its end, half a second later. */
+/** A provider file with a limit of two, which counts long runs, too: a busy machine makes some long. Its plugin notes its begin, and its end a moment later. */
 async function slowPlugin(name: string): Promise<string> {
   const credential = {
     apiVersion: "client.authentication.k8s.io/v1",
@@ -54,12 +54,12 @@ async function slowPlugin(name: string): Promise<string> {
   const lines = [
     "#!/bin/sh",
     `echo begin >> ${runs}`,
-    "sleep 0.5",
+    "sleep 0.2",
     `echo end >> ${runs}`,
     `echo '${JSON.stringify(credential)}'`,
   ];
   await writeFile(command, lines.join("\n"), { mode: 0o755 });
-  await writeFile(`${command}.json`, fileOf({ name: "slow", command }));
+  await writeFile(`${command}.json`, fileOf({ name: "slow", command, maxConcurrency: 2 }));
   return `${command}.json`;
 }
 

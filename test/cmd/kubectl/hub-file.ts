@@ -8,13 +8,15 @@ export interface Provider {
   readonly name: string;
   readonly command: string;
   readonly args?: readonly string[];
+  readonly maxConcurrency?: number;
   readonly env?: readonly { readonly name: string; readonly value: string }[];
 }
 
 /** A provider file whose servers may be plain HTTP. */
 export function fileOf(...providers: readonly Provider[]): string {
-  const list = providers.map(({ name, command, args = [], env = [] }) => ({
+  const list = providers.map(({ name, command, args = [], env = [], maxConcurrency }) => ({
     name,
+    maxConcurrency,
     allowInsecure: true,
     execConfig: {
       apiVersion: "client.authentication.k8s.io/v1",
