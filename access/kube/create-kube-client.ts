@@ -147,10 +147,7 @@ async function listAll(
   signal: AbortSignal,
 ): Promise<KubeList> {
   const accept = metadataOnly === true ? metadataList : json;
-  const endless = new ConnectionError(
-    "tooLarge",
-    `The list of ${ref.resource.plural} has no end`,
-  );
+  const endless = new ConnectionError("tooLarge", `The list of ${ref.resource.plural} has no end`);
   let room = maxListCharacters;
   let error: Error = endless;
   const openHold = (): AnswerHold | undefined =>
