@@ -3,6 +3,7 @@ import { isServerFailure } from "../../access/kube/api-error.ts";
 import type { Clock } from "../../access/time/clock.ts";
 import type { FleetSet, FleetSetStatus } from "../../api/fleet-set.ts";
 import { setId } from "../../api/keys.ts";
+import type { Condition } from "../../api/kubernetes.ts";
 import type { Verification } from "../../sets/check-answer.ts";
 import { decide } from "../../sets/decide.ts";
 import type { Decision, SetFacts, Stamp } from "../../sets/facts.ts";
@@ -75,6 +76,10 @@ async function tellRefusal(
   const obstacle = obstacleOf(error);
   void events.record(set, { type: "Warning", ...obstacle }, signal);
   if (error.what !== "set" && error.what !== "revision of the set") return;
+  // The words of a refusal may differ each time, and each status that is written would be a reason to try again.
+  const isTold = ({ reason, message = "" }: Condition): boolean =>
+    reason === obstacle.reason && message.startsWith(error.message);
+  if (set.status?.conditions?.some(isTold) === true) return;
   const status = refusedStatus(set, obstacle, clock.date().getTime());
   try {
     await sets.report(set, status, signal);

@@ -52,6 +52,25 @@ test("a set whose revision the hub refuses says so in an Event and in its condit
   expect(JSON.stringify(conditionsOf(hub, key))).not.toContain("WriteRefused");
 });
 
+test("words of a refusal that differ each time do not write the status each time", async () => {
+  const hub = new SetHub();
+  hub.putProfile("a");
+  const key = hub.putSet({ rollout });
+  const name = await firstRevision();
+  for (const request of ["first", "second"]) {
+    hub.writes.length = 0;
+    hub.faults.splice(0, 1, {
+      verb: "create",
+      name,
+      error: apiError(403, "Forbidden", `denied, request ${request}`),
+    });
+    // oxlint-disable-next-line no-await-in-loop -- one look after another
+    await expect(hub.look(key)).rejects.toThrow(request);
+    expect(hub.events.at(-1)?.message).toContain(request);
+  }
+  expect(hub.writes).toEqual([]);
+});
+
 test("a set whose status the hub refuses says so in an Event, in clean words", async () => {
   const hub = new SetHub();
   hub.putProfile("a");
