@@ -320,7 +320,6 @@ class Decider {
     const removals = this.#isPaused ? noRemovals : plan.removals;
     const { stamps } = results;
     const { unwritten } = this.#facts;
-    const standings = standingsAfter(results.stages, this.#judge.name, this.#times);
     const report = {
       ...results,
       // The hub may refuse these writes again.
@@ -331,9 +330,7 @@ class Decider {
       currentRevision: this.#current?.name,
       failedRevision: this.#update.failed ? this.#update.name : undefined,
       suspicious: plan.suspicious,
-      // A complete rollout has no deadline to hand on, and a new leader writes nothing about it.
-      standings:
-        phase === "Complete" ? standings.filter(({ failed }) => failed === true) : standings,
+      standings: standingsAfter(results.stages, this.#judge.name, this.#times, phase),
     } as const;
     const times = [...nextDecisionsAt, plan.nextDecisionAt].filter((time) => time !== undefined);
     return {

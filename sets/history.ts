@@ -1,5 +1,5 @@
 import { timestampOf } from "../api/conditions.ts";
-import type { FleetSetStatus } from "../api/fleet-set.ts";
+import type { FleetSetStatus, RolloutPhase } from "../api/fleet-set.ts";
 import { isFailed, isThrough, readySince, restartsOf, type Timing } from "./cluster-state.ts";
 import { hasRevision, updatedAtOf } from "./component-condition.ts";
 import type { Member, Stage } from "./facts.ts";
@@ -54,9 +54,12 @@ export function standingsAfter(
   stages: readonly Stage[],
   revision: string,
   times: Times,
+  phase: RolloutPhase,
 ): readonly Stored[] {
   const entries = stages
     .flatMap(({ members }) => members.flatMap((member) => storedOf(member, revision, times)))
+    // A complete rollout has no deadline to hand on, and a new leader writes nothing about it.
+    .filter(({ failed }) => failed === true || phase !== "Complete")
     .toSorted((a, b) => rankOf(a) - rankOf(b) || (a.cluster < b.cluster ? -1 : 1));
   let bytes = 0;
   return entries.filter((entry) => {
