@@ -105,6 +105,8 @@ export interface FleetSetTemplate {
 export type FleetSetSpec = FleetSetFields & { readonly template: FleetSetTemplate };
 export type StageSpec = NonNullable<NonNullable<FleetSetFields["rollout"]>["stages"]>[number];
 export type VerifySpec = NonNullable<NonNullable<FleetSetFields["rollout"]>["verify"]>;
+/** One of the further questions of a `verify`. */
+export type CheckSpec = NonNullable<VerifySpec["checks"]>[number];
 export type SetOverride = NonNullable<FleetSetFields["overrides"]>[number];
 
 export type StageState =

@@ -108,6 +108,18 @@ export function isControlled({ metadata: { ownerReferences = [] } }: KubeObject)
   return ownerReferences.some(({ controller }) => controller === true);
 }
 
+/** When an object was last written, RFC 3339: through the subresource, or else besides all of them. Undefined: not known. */
+export function lastWriteAt(
+  { metadata: { managedFields = [] } }: Pick<KubeObject, "metadata">,
+  subresource?: "status",
+): string | undefined {
+  const writes = managedFields.filter((one) => one.subresource === subresource);
+  return writes
+    .flatMap(({ time }) => time ?? [])
+    .toSorted()
+    .at(-1);
+}
+
 /** True for a `batch` Job of any version. */
 export function isJob({ apiVersion, kind }: Pick<ObjectKey, "apiVersion" | "kind">): boolean {
   return kind === "Job" && groupOf(apiVersion) === "batch";

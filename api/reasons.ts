@@ -13,6 +13,17 @@ export const conditionTypes = [
  */
 export const contestedCondition = "Contested";
 
+/** Reason of the Event, and of the condition, of a set whose writes the hub does not take. */
+export const writeRefused = "WriteRefused";
+
+/** What a set writes for itself. Without its revision, or its own fields, its rollout cannot go on. */
+export type OwnWrite = "set" | "status of the set" | "revision of the set" | "old revision";
+
+/** The beginning of the message of `writeRefused`. */
+export function notTakenSentence(what: OwnWrite): string {
+  return `The hub does not take the ${what}`;
+}
+
 /** Reason of `DeploymentsAvailable=True` while a Deployment is scaled to zero by another writer. */
 export const scaledToZero = "ScaledToZero";
 

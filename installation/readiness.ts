@@ -1,9 +1,9 @@
 import { byText } from "../api/fields.ts";
 import { objectId } from "../api/keys.ts";
-import { type KubeObject, type ObjectKey } from "../api/kubernetes.ts";
+import { type KubeObject, lastWriteAt, type ObjectKey } from "../api/kubernetes.ts";
 import { causeOfRefusal, unready } from "./pod-cause.ts";
 import { isScaledToZero } from "./scale.ts";
-import { factsOf, statusTimeOf, type WorkloadFacts, workloadName } from "./workload-facts.ts";
+import { factsOf, isWorkloadKind, type WorkloadFacts, workloadName } from "./workload-facts.ts";
 
 /** How the workloads of an installation are doing. Names are sorted and unique; equal input gives equal output. */
 export interface Readiness {
@@ -65,11 +65,9 @@ export function workloadReadinessOf(
   };
 }
 
-const workloadKinds: readonly string[] = ["Deployment", "StatefulSet", "DaemonSet"];
-
 /** Whether an object is of a kind whose readiness counts. These kinds are watched as whole objects. */
 export function isWorkload(key: Pick<ObjectKey, "apiVersion" | "kind">): boolean {
-  return key.apiVersion.startsWith("apps/") && workloadKinds.includes(key.kind);
+  return key.apiVersion.startsWith("apps/") && isWorkloadKind(key.kind);
 }
 
 /**
@@ -189,7 +187,8 @@ function latenessOf(workload: KubeObject, now: Date | undefined): string | undef
   const { isLate, observedGeneration } = factsOf(workload);
   if (isLate) return "ProgressDeadlineExceeded";
   if (workload.kind === "Deployment" || observedGeneration < generation) return undefined;
-  const isOver = Date.parse(statusTimeOf(workload) ?? "") + deadlineMs <= (now?.getTime() ?? 0);
+  const isOver =
+    Date.parse(lastWriteAt(workload, "status") ?? "") + deadlineMs <= (now?.getTime() ?? 0);
   return isOver ? `no progress for ${deadlineMs / 60_000} minutes` : undefined;
 }
 

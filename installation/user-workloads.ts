@@ -1,7 +1,7 @@
 import type { ComponentKind } from "../api/component.ts";
 import { isRecord, recordAt, textAt, listAt } from "../api/fields.ts";
 import { foreignText } from "../api/foreign-text.ts";
-import { groupOf, type KubeObject, isControlled } from "../api/kubernetes.ts";
+import { groupOf, type KubeObject, isControlled, lastWriteAt } from "../api/kubernetes.ts";
 import type { ResourceType } from "../api/resources.ts";
 
 /** Label of the CRDs of event sources. */
@@ -75,7 +75,7 @@ export function userWorkloadPart({
   const { labels, ownerReferences, deletionTimestamp } = metadata;
   const { observedGeneration } = recordAt(fields, "status");
   const ready = readyIn(fields);
-  const time = lastWriteOf(metadata.managedFields);
+  const time = lastWriteAt({ metadata });
   return {
     apiVersion,
     kind,
@@ -109,16 +109,8 @@ export function userWorkloadOf(object: KubeObject): UserWorkload | undefined {
     labels: Object.fromEntries(Object.entries(labels).slice(0, mostLabels)),
     createdAt: timeOf(metadata.creationTimestamp) ?? 0,
     isObserved: generation === undefined || observedGeneration === generation,
-    changedAt: timeOf(lastWriteOf(metadata.managedFields)),
+    changedAt: timeOf(lastWriteAt({ metadata })),
   };
-}
-
-function lastWriteOf(managedFields: KubeObject["metadata"]["managedFields"]): string | undefined {
-  const writes = (managedFields ?? []).filter(({ subresource }) => subresource === undefined);
-  return writes
-    .flatMap(({ time }) => time ?? [])
-    .toSorted()
-    .at(-1);
 }
 
 type ReadyFields = Pick<UserWorkload, "ready" | "reason" | "message" | "since">;

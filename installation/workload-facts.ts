@@ -2,6 +2,15 @@ import { recordAt } from "../api/fields.ts";
 import type { KubeObject, ObjectKey } from "../api/kubernetes.ts";
 import { conditionFieldsOf } from "./pod-cause.ts";
 
+/** The kinds of workloads whose readiness counts. */
+export const workloadKinds = ["Deployment", "StatefulSet", "DaemonSet"] as const;
+export type WorkloadKind = (typeof workloadKinds)[number];
+
+/** Whether a kind is one of workloads. */
+export function isWorkloadKind(kind: string): kind is WorkloadKind {
+  return workloadKinds.some((one) => one === kind);
+}
+
 /** What the status of a Deployment, StatefulSet or DaemonSet says. */
 export interface WorkloadFacts {
   readonly observedGeneration: number;
@@ -80,15 +89,6 @@ function mayBeOld(workload: KubeObject): number {
 function isOnTheWay(progress: Readonly<Record<string, unknown>> | undefined): boolean {
   const { status, reason } = progress ?? {};
   return (status === "True" || status === "False") && reason !== "NewReplicaSetAvailable";
-}
-
-/** When the status of an object was last written, RFC 3339. Undefined: not known. */
-export function statusTimeOf({ metadata: { managedFields = [] } }: KubeObject): string | undefined {
-  return managedFields
-    .filter(({ subresource }) => subresource === "status")
-    .flatMap(({ time }) => time ?? [])
-    .toSorted()
-    .at(-1);
 }
 
 function numberOf(value: unknown, fallback: number): number {

@@ -1,7 +1,6 @@
 import { isRecord, listAt, recordAt } from "../api/fields.ts";
-import type { KubeObject } from "../api/kubernetes.ts";
+import { type KubeObject, lastWriteAt } from "../api/kubernetes.ts";
 import { scaleFieldsOf } from "./scale.ts";
-import { statusTimeOf } from "./workload-facts.ts";
 
 // Why a pod is refused stands at the beginning of a message.
 const longestMessage = 2_048;
@@ -67,7 +66,7 @@ export function workloadPart(object: KubeObject): KubeObject {
 type Fields = Readonly<Record<string, unknown>>;
 
 function fieldOwnersOf(object: KubeObject): Pick<KubeObject["metadata"], "managedFields"> {
-  const time = object.kind === "Deployment" ? undefined : statusTimeOf(object);
+  const time = object.kind === "Deployment" ? undefined : lastWriteAt(object, "status");
   const managedFields = [
     ...(recordAt(object, "spec")["replicas"] === 0 ? scaleFieldsOf(object) : []),
     ...(time === undefined ? [] : [{ subresource: "status", time: time.slice(0, 32) }]),

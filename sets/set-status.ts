@@ -4,6 +4,7 @@ import {
   type FleetSetStatus,
   type NotableCluster,
   type StageStatus,
+  type StandingStatus,
   steering,
 } from "../api/fleet-set.ts";
 import { scaledToZero } from "../api/reasons.ts";
@@ -32,7 +33,7 @@ export interface RolloutReport extends Outline {
   readonly updateRevision: string;
   readonly currentRevision: string | undefined;
   readonly failedRevision: string | undefined;
-  readonly standings: NonNullable<FleetSetStatus["standings"]>;
+  readonly standings: readonly StandingStatus[];
 }
 
 const maxNotable = 20;

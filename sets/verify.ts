@@ -1,4 +1,4 @@
-import type { FleetSet, StageStatus, VerifySpec } from "../api/fleet-set.ts";
+import type { CheckSpec, FleetSet, StageStatus, VerifySpec } from "../api/fleet-set.ts";
 import type { Answers, CheckAnswer, Verification } from "./check-answer.ts";
 import { type ClusterState, untilTime } from "./cluster-state.ts";
 import { timeOf, updatedAtOf } from "./component-condition.ts";
@@ -31,7 +31,7 @@ export interface Check {
   readonly limitMs: number;
   /** Of a cluster that fails by this check. */
   readonly reason: "WorkloadsBroken" | "CheckFailed";
-  readonly ask: NonNullable<VerifySpec["checks"]>[number] | NonNullable<VerifySpec["workloads"]>;
+  readonly ask: CheckSpec | NonNullable<VerifySpec["workloads"]>;
 }
 
 /** The questions of a `verify`, each with its times. */
@@ -62,7 +62,7 @@ export function checksOf({ workloads, checks = [] }: VerifySpec): readonly Check
   return [...own, ...others];
 }
 
-function limitOf({ webhook }: NonNullable<VerifySpec["checks"]>[number]): number {
+function limitOf({ webhook }: CheckSpec): number {
   if (webhook === undefined) return usual.limitMs;
   return Math.min(mostWebhookMs, durationOf(webhook.timeout, usual.webhookMs));
 }

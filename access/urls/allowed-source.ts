@@ -29,6 +29,12 @@ export function allowedUrlOf(
   return url;
 }
 
+/** Whether a URL is one that `allowedUrlOf` returns. */
+export function isAllowedUrl(text: string, sources: readonly AllowedSource[]): boolean {
+  const url = plainUrlOf(text);
+  return typeof url !== "string" && sources.some((source) => isBelow(url, source));
+}
+
 function isBelow({ origin, pathname }: URL, source: AllowedSource): boolean {
   if (origin !== source.origin) return false;
   const below = source.path.endsWith("/") ? source.path : `${source.path}/`;

@@ -103,7 +103,7 @@ function profileNames(profiles: readonly ClusterProfile[]): (cluster: string) =>
   const taken = new Set(profiles.map(({ metadata }) => metadata.name));
   const names = new Map<string, string>();
   for (const profile of profiles.toSorted(byText(rankOf))) {
-    const cluster = managedClusterOf(profile);
+    const cluster = claimedClusterOf(profile);
     if (cluster !== undefined && !names.has(cluster)) names.set(cluster, profile.metadata.name);
   }
   return (cluster) =>
@@ -111,7 +111,7 @@ function profileNames(profiles: readonly ClusterProfile[]): (cluster: string) =>
 }
 
 /** The ManagedCluster that a ClusterProfile of Open Cluster Management stands for; undefined for one of another cluster manager. */
-function managedClusterOf({ metadata, spec }: ClusterProfile): string | undefined {
+function claimedClusterOf({ metadata, spec }: ClusterProfile): string | undefined {
   if (spec?.clusterManager?.name !== ocmManager) return undefined;
   return metadata.labels?.[ocmLabels.cluster] ?? metadata.name;
 }
@@ -119,7 +119,7 @@ function managedClusterOf({ metadata, spec }: ClusterProfile): string | undefine
 /** Sorts ClusterProfiles of one ManagedCluster: the one with its name, and then by age. */
 function rankOf(profile: ClusterProfile): string {
   const { name, creationTimestamp = "", uid } = profile.metadata;
-  return `${managedClusterOf(profile) === name ? 0 : 1} ${creationTimestamp} ${uid}`;
+  return `${claimedClusterOf(profile) === name ? 0 : 1} ${creationTimestamp} ${uid}`;
 }
 
 function clusterNamesIn(slice: KubeObject): readonly string[] {

@@ -1,12 +1,10 @@
 import type { ApiError } from "../../access/kube/api-error.ts";
 import { foreignText, redactSecrets } from "../../api/foreign-text.ts";
 import { nameFirst } from "../../api/kubernetes.ts";
+import { notTakenSentence, type OwnWrite, writeRefused } from "../../api/reasons.ts";
 import type { Obstacle } from "../../sets/facts.ts";
 import type { NewEvent } from "../events.ts";
 import { isRefusal, type NotTaken } from "./send-writes.ts";
-
-/** What a set writes for itself. Without its revision, or its own fields, its rollout cannot go on. */
-export type OwnWrite = "set" | "status of the set" | "revision of the set" | "old revision";
 
 /** The hub refused what a set writes for itself, not for a cluster. */
 export class OwnWriteRefusedError extends Error {
@@ -15,7 +13,7 @@ export class OwnWriteRefusedError extends Error {
   readonly refusal: ApiError;
 
   constructor(what: OwnWrite, refusal: ApiError) {
-    super(`The hub does not take the ${what}`, { cause: refusal });
+    super(notTakenSentence(what), { cause: refusal });
     this.what = what;
     this.refusal = refusal;
   }
@@ -29,9 +27,6 @@ export async function ownWrite<Answer>(what: OwnWrite, answer: Promise<Answer>):
     throw isRefusal(error) ? new OwnWriteRefusedError(what, error) : error;
   }
 }
-
-/** Reason of the Event, and of the condition, of a set whose writes the hub does not take. */
-const writeRefused = "WriteRefused";
 
 /** The refusal with the hub's words. */
 export function obstacleOf({ message, refusal }: OwnWriteRefusedError): Obstacle {

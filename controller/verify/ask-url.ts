@@ -1,16 +1,16 @@
-import { ApiError } from "../../access/kube/api-error.ts";
+import type { ApiError } from "../../access/kube/api-error.ts";
 import type { KubeClient } from "../../access/kube/kube-client.ts";
-import { missingRightOf } from "../../access/kube/missing-right.ts";
 import type { CheckSource, UrlQuestion } from "../../access/urls/check-source.ts";
 import { recordAt, textAt } from "../../api/fields.ts";
-import type { VerifySpec } from "../../api/fleet-set.ts";
+import type { CheckSpec } from "../../api/fleet-set.ts";
 import { knownResource } from "../../api/resources.ts";
-import { Unasked } from "./unasked.ts";
-
-type Webhook = NonNullable<NonNullable<VerifySpec["checks"]>[number]["webhook"]>;
+import { refusalText, Unasked } from "./unasked.ts";
 
 /** How a set names a server: its URL, and what it is trusted by and told. */
-export type NamedServer = Pick<Webhook, "url" | "caBundle" | "secretName">;
+export type NamedServer = Pick<
+  NonNullable<CheckSpec["webhook"]>,
+  "url" | "caBundle" | "secretName"
+>;
 
 /** What asks the servers behind URLs. */
 export interface UrlAsker {
@@ -62,11 +62,10 @@ async function authorizationOf(
   signal: AbortSignal,
 ): Promise<string> {
   const ref = { resource: knownResource("v1", "Secret"), namespace, name };
+  const unread = ({ status }: ApiError): string =>
+    `Secret ${name} was not read: the hub answered ${status}`;
   const secret = await hub.get(ref, {}, signal).catch((error: unknown) => {
-    if (!(error instanceof ApiError) || error.status === 401) throw error;
-    const right = missingRightOf(error);
-    if (right !== undefined) throw new Unasked(`${right.replace("the", "The")} is missing`);
-    throw new Unasked(`Secret ${name} was not read: the hub answered ${error.status}`);
+    throw new Unasked(refusalText(error, unread));
   });
   if (secret === undefined) throw new Unasked(`There is no Secret ${name}`);
   const decoded = (key: string): string | undefined => {

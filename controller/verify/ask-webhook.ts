@@ -1,12 +1,10 @@
 import { recordAt, textAt } from "../../api/fields.ts";
-import type { VerifySpec } from "../../api/fleet-set.ts";
+import type { CheckSpec } from "../../api/fleet-set.ts";
 import { foreignText, redactSecrets } from "../../api/foreign-text.ts";
 import { namespacedName } from "../../api/keys.ts";
 import type { CheckSubject, Reply } from "../../sets/check-answer.ts";
 import { askUrl, type UrlAsker } from "./ask-url.ts";
 import { Unasked } from "./unasked.ts";
-
-type WebhookSpec = NonNullable<NonNullable<VerifySpec["checks"]>[number]["webhook"]>;
 
 const longestMessage = 200;
 
@@ -15,19 +13,13 @@ const longestMessage = 200;
  * does not know yet. Rejects as `askUrl` does.
  */
 export async function askWebhook(
-  webhook: WebhookSpec,
+  webhook: NonNullable<CheckSpec["webhook"]>,
   { set, revision, stage, cluster, since }: CheckSubject,
   asker: UrlAsker,
   signal: AbortSignal,
 ): Promise<Reply> {
-  const { namespace, name } = namespacedName(cluster);
-  const body = {
-    set,
-    revision,
-    stage,
-    cluster: { namespace, name },
-    updatedAt: new Date(since).toISOString(),
-  };
+  const updatedAt = new Date(since).toISOString();
+  const body = { set, revision, stage, cluster: namespacedName(cluster), updatedAt };
   const answer = recordAt(await askUrl(webhook, { body }, set.namespace, asker, signal));
   const message = redactSecrets(foreignText(textAt(answer, "message") ?? "", longestMessage));
   const allowed = answer["allowed"];

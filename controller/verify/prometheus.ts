@@ -1,15 +1,12 @@
-import { ApiError } from "../../access/kube/api-error.ts";
 import type { KubeClient } from "../../access/kube/kube-client.ts";
-import { missingRightOf } from "../../access/kube/missing-right.ts";
 import { listAt, recordAt, textAt } from "../../api/fields.ts";
-import type { VerifySpec } from "../../api/fleet-set.ts";
+import type { CheckSpec } from "../../api/fleet-set.ts";
 import { foreignText, redactSecrets } from "../../api/foreign-text.ts";
 import { namespacedName } from "../../api/keys.ts";
 import type { Reply } from "../../sets/check-answer.ts";
-import { Unasked } from "./unasked.ts";
+import { refusalText, Unasked } from "./unasked.ts";
 
-type PrometheusCheck = NonNullable<VerifySpec["checks"]>[number];
-type Service = NonNullable<NonNullable<PrometheusCheck["prometheus"]>["service"]>;
+type Service = NonNullable<NonNullable<CheckSpec["prometheus"]>["service"]>;
 
 const longestError = 200;
 
@@ -34,15 +31,14 @@ export async function askService(
   try {
     return await client.request("GET", `${proxy}${path}`, undefined, signal);
   } catch (error) {
-    if (!(error instanceof ApiError) || error.status === 401) throw error;
-    const right = missingRightOf(error);
-    if (right !== undefined) throw new Unasked(`${right.replace("the", "The")} is missing`);
-    throw new Unasked(`Prometheus was not reached: ${error.status} ${error.reason}`);
+    throw new Unasked(
+      refusalText(error, ({ status, reason }) => `Prometheus was not reached: ${status} ${reason}`),
+    );
   }
 }
 
 /** Judges what a Prometheus answered: good when its one number is within `min` and `max`. Throws `Unasked` when the answer has no number, but for `noData: Pass`. */
-export function prometheusReply({ prometheus, noData }: PrometheusCheck, answer: unknown): Reply {
+export function prometheusReply({ prometheus, noData }: CheckSpec, answer: unknown): Reply {
   const { min = -Infinity, max = Infinity } = prometheus ?? {};
   const value = numberIn(dataIn(answer));
   if (value === undefined || Number.isNaN(value)) {

@@ -1,6 +1,4 @@
-import { ApiError } from "../../access/kube/api-error.ts";
 import type { KubeClient } from "../../access/kube/kube-client.ts";
-import { missingRightOf } from "../../access/kube/missing-right.ts";
 import { type KubeObject } from "../../api/kubernetes.ts";
 import type { ResourceType } from "../../api/resources.ts";
 import { knownResource } from "../../api/resources.ts";
@@ -13,6 +11,7 @@ import {
   userWorkloadPart,
 } from "../../installation/user-workloads.ts";
 import { kindsOfGroups } from "../apply/served-kinds.ts";
+import { refusalText } from "./unasked.ts";
 
 /** The workloads of a cluster, and what could not be read of them. */
 export interface WorkloadReading {
@@ -116,8 +115,5 @@ class TooMany extends Error {
 /** Why a kind could not be listed. Throws what is no answer about the kind. */
 function unreadSentence({ plural }: ResourceType, error: unknown): string {
   if (error instanceof TooMany) return error.message;
-  if (!(error instanceof ApiError) || error.status === 401) throw error;
-  const right = missingRightOf(error);
-  if (right !== undefined) return `${right.replace("the", "The")} is missing`;
-  return `Listing ${plural} was answered ${error.status}`;
+  return refusalText(error, ({ status }) => `Listing ${plural} was answered ${status}`);
 }

@@ -1,7 +1,6 @@
 import { isShared } from "../../access/providers/reference-policy.ts";
-import { type AllowedSource } from "../../access/urls/allowed-source.ts";
-import { allowedManifestUrl, manifestUrlProblem } from "../../access/urls/manifest-url.ts";
-import { FleetError } from "../../api/errors.ts";
+import { isAllowedUrl } from "../../access/urls/allowed-source.ts";
+import { manifestUrlProblem } from "../../access/urls/manifest-url.ts";
 import { isSameJson, listAt } from "../../api/fields.ts";
 import {
   below,
@@ -61,23 +60,13 @@ export const manifestSource: Check = (subject, { manifestSources, references }) 
   const pinned = references !== undefined && isShared(references);
   return urlsOf(subject).flatMap(([url, path]) => {
     if (manifestUrlProblem(url) !== undefined) return [];
-    const problem = isAllowed(url, manifestSources)
+    const problem = isAllowedUrl(url, manifestSources)
       ? pinned && !url.includes("#") && "is not pinned; end it with #sha256= and its digest"
       : "is not below a --manifest-source; ask the operator of the hub to add it";
     if (problem === false) return [];
     return [{ path, message: `ManifestSourceNotAllowed: ${quoteValue(url)} ${problem}` }];
   });
 };
-
-function isAllowed(url: string, sources: readonly AllowedSource[]): boolean {
-  try {
-    allowedManifestUrl(url, sources);
-    return true;
-  } catch (error) {
-    if (error instanceof FleetError) return false;
-    throw error;
-  }
-}
 
 /** The content of manifests is not known at admission. */
 export const manifestContent: Check = ({ spec, before }) =>

@@ -1,7 +1,8 @@
 import { withTimeout } from "../../../access/time/deadline.ts";
 import { systemClock } from "../../../access/time/system-clock.ts";
 import type { FleetSet } from "../../../api/fleet-set.ts";
-import type { KubeObject } from "../../../api/kubernetes.ts";
+import { type KubeObject, lastWriteAt } from "../../../api/kubernetes.ts";
+import { notTakenSentence, writeRefused } from "../../../api/reasons.ts";
 import { knownResource } from "../../../api/resources.ts";
 import type { ClusterAccess } from "../spokes/cluster-access.ts";
 import { type EventFact, eventFactOf, newestLast } from "./event-fact.ts";
@@ -42,14 +43,13 @@ export async function refusedStatusOf(
   access: HubAccess,
   signal: AbortSignal,
 ): Promise<string | undefined> {
-  const writes = (set.metadata.managedFields ?? []).filter((one) => one.subresource === "status");
-  const writtenAt = Math.max(...writes.map(({ time }) => Date.parse(time ?? "") || 0));
+  const writtenAt = Date.parse(lastWriteAt(set, "status") ?? "") || 0;
   const warnings = (await warningsOf(set, access, signal)) ?? [];
   // Another refusal is told in the status itself.
   const refusal = warnings.findLast(
     ({ reason, message, time }) =>
-      reason === "WriteRefused" &&
-      message?.includes("does not take the status of the set") === true &&
+      reason === writeRefused &&
+      message?.startsWith(notTakenSentence("status of the set")) === true &&
       Date.parse(time ?? "") > writtenAt,
   );
   return refusal?.message ?? undefined;

@@ -11,17 +11,12 @@ import {
   possibleNamespaces,
 } from "../../../installation/installation-namespace.ts";
 import { type WorkloadState } from "../../../installation/readiness.ts";
-import { workloadName } from "../../../installation/workload-facts.ts";
+import { isWorkloadKind, workloadName } from "../../../installation/workload-facts.ts";
 import { knfOf } from "../output/knf-of.ts";
 import type { LiveReason } from "../output/own-reasons.ts";
 import type { AnchorFact, FeedbackFact, SpokeFacts, SpokeReading } from "./spoke-facts.ts";
 import type { UnreadSpoke } from "./spoke-reading.ts";
-import {
-  isWorkloadKind,
-  type WorkloadFact,
-  workloadId,
-  type WorkloadKey,
-} from "./workload-fact.ts";
+import { type WorkloadFact, workloadId, type WorkloadKey } from "./workload-fact.ts";
 
 /**
  * `ScaledToZero`: available, but somebody wants no pods of some Deployments. `InProgress`: a rollout goes on within its deadline. `Skipped`: the command does not

@@ -10,17 +10,19 @@ import { inventoryTextOf } from "../../../installation/anchor-object.ts";
 import { anchorAnnotations, anchorLabels, managedByValue } from "../../../installation/anchor.ts";
 import { decodeInventory } from "../../../installation/inventory.ts";
 import { isWorkload } from "../../../installation/readiness.ts";
+import {
+  isWorkloadKind,
+  type WorkloadKind,
+  workloadKinds,
+} from "../../../installation/workload-facts.ts";
 import type { LiveReason } from "../output/own-reasons.ts";
 import { readKubernetesVersion } from "./kubernetes-version.ts";
 import { ifDenied, type Reading, type UnreadSpoke } from "./spoke-reading.ts";
 import {
-  isWorkloadKind,
   type WorkloadFact,
   workloadFactOf,
   workloadId,
   type WorkloadKey,
-  type WorkloadKind,
-  workloadKinds,
 } from "./workload-fact.ts";
 
 /** Facts about the Knative installations on one cluster. */

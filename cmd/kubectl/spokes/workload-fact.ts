@@ -1,26 +1,21 @@
 import { withoutV } from "../../../api/component.ts";
-import type { KubeObject, OwnerReference } from "../../../api/kubernetes.ts";
+import { type KubeObject, lastWriteAt, type OwnerReference } from "../../../api/kubernetes.ts";
 import { componentUidLabel } from "../../../installation/anchor.ts";
 import { conditionFieldsOf } from "../../../installation/pod-cause.ts";
 import { type WorkloadState, workloadReadinessOf } from "../../../installation/readiness.ts";
 import { type Scaler, scalerOf } from "../../../installation/scale.ts";
-import { statusTimeOf } from "../../../installation/workload-facts.ts";
+import {
+  factsOf,
+  isWorkloadKind,
+  type WorkloadKind,
+} from "../../../installation/workload-facts.ts";
 import { itemsAt, numberAt, stringAt } from "../selection/fields.ts";
-
-/** A kind of workload whose readiness counts. */
-export const workloadKinds = ["Deployment", "StatefulSet", "DaemonSet"] as const;
-export type WorkloadKind = (typeof workloadKinds)[number];
 
 /** Which workload it is. */
 export interface WorkloadKey {
   readonly kind: WorkloadKind;
   readonly namespace: string;
   readonly name: string;
-}
-
-/** Whether a kind is one of workloads. */
-export function isWorkloadKind(kind: string): kind is WorkloadKind {
-  return workloadKinds.some((one) => one === kind);
 }
 
 /** The name of a workload in a table, as kubectl writes it: most are Deployments, so that only other kinds are named. */
@@ -85,20 +80,13 @@ export function workloadFactOf(object: KubeObject, now?: Date): WorkloadFact {
 function replicasOf(
   object: KubeObject,
 ): Pick<WorkloadFact, "desired" | "ready" | "upToDate" | "availableReplicas"> {
-  const count = (field: string): number => numberAt(object, "status", field) ?? 0;
-  if (object.kind === "DaemonSet") {
-    return {
-      desired: count("desiredNumberScheduled"),
-      ready: count("numberReady"),
-      upToDate: count("updatedNumberScheduled"),
-      availableReplicas: count("numberAvailable"),
-    };
-  }
+  const { wanted, available, updated } = factsOf(object);
+  const ready = object.kind === "DaemonSet" ? "numberReady" : "readyReplicas";
   return {
-    desired: numberAt(object, "spec", "replicas") ?? 1,
-    ready: count("readyReplicas"),
-    upToDate: count("updatedReplicas"),
-    availableReplicas: count("availableReplicas"),
+    desired: wanted,
+    ready: numberAt(object, "status", ready) ?? 0,
+    upToDate: updated,
+    availableReplicas: available,
   };
 }
 
@@ -113,7 +101,7 @@ function availabilityOf(
   const isOfOld = state !== "available" && said?.["status"] === "True";
   const changed = isOfOld ? conditionFieldsOf(object, "Progressing") : said;
   // Other workloads have no conditions.
-  const written = object.kind === "Deployment" ? undefined : statusTimeOf(object);
+  const written = object.kind === "Deployment" ? undefined : lastWriteAt(object, "status");
   return {
     state,
     available: state === "available",

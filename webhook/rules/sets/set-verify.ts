@@ -1,9 +1,5 @@
-import {
-  allowedUrlOf,
-  type AllowedSource,
-  plainUrlOf,
-} from "../../../access/urls/allowed-source.ts";
-import type { VerifySpec } from "../../../api/fleet-set.ts";
+import { isAllowedUrl, plainUrlOf } from "../../../access/urls/allowed-source.ts";
+import type { CheckSpec, VerifySpec } from "../../../api/fleet-set.ts";
 import { goDurationMs } from "../../../api/go-duration.ts";
 import { leastIntervalMs, mostWebhookMs, workloadsCheck } from "../../../sets/verify.ts";
 import { below, type Problem, problemIf, quoteValue } from "../rule.ts";
@@ -11,8 +7,6 @@ import { durationProblems } from "./set-rollout.ts";
 import type { NeededRight, SetCheck, SetSubject } from "./set-rule.ts";
 
 const at = below("spec", "rollout");
-
-type CheckSpec = NonNullable<VerifySpec["checks"]>[number];
 
 /** All `verify` of a spec, each with its path. */
 function verifiesOf({ rollout }: SetSubject["spec"]): readonly (readonly [VerifySpec, string])[] {
@@ -112,16 +106,12 @@ export const checkSource: SetCheck = ({ spec }, { checkSources }) => {
     .flatMap(([check, path]) => serversOf(check, path))
     .flatMap(({ url, where }) =>
       problemIf(
-        typeof plainUrlOf(url) !== "string" && !isAllowed(url, checkSources),
+        typeof plainUrlOf(url) !== "string" && !isAllowedUrl(url, checkSources),
         below(where, "url"),
         `${quoteValue(url)} is not below a --check-source; ask the operator of the hub to add it`,
       ),
     );
 };
-
-function isAllowed(url: string, sources: readonly AllowedSource[]): boolean {
-  return typeof allowedUrlOf(url, sources, "--check-source") !== "string";
-}
 
 /** The right to read each Secret that a check uses: else the controller would send it for somebody who may not see it. All of them, because another URL is another receiver. */
 export function rightsToUseSecrets({ spec, namespace }: SetSubject): readonly NeededRight[] {

@@ -19,6 +19,7 @@ import {
   type ReadTarget,
   unreadErrors,
 } from "../../spokes/read-clusters.ts";
+import { placedSetOf } from "./named-set.ts";
 
 /** What is asked of one cluster. */
 export interface Question extends CheckSubject {
@@ -40,8 +41,6 @@ export interface AskedCheck extends Pick<Question, "cluster" | "stage" | "since"
 export function questionsOf(facts: SetFacts, revision: string, now: number): readonly Question[] {
   const { set, selection } = facts;
   if (selection.kind === "unusable") return [];
-  const { namespace, name: setName } = set.metadata;
-  const named = { kind: set.kind, namespace, name: setName };
   const judgedBy = { name: revision, number: 1, failed: false, content: contentOf(set, facts) };
   const stages = stagesWith(facts, selection.clusters, {
     revision: judgedBy,
@@ -51,7 +50,7 @@ export function questionsOf(facts: SetFacts, revision: string, now: number): rea
   return stages.flatMap(({ spec: { name }, members }) => {
     const verify = verifyOf(set, name);
     if (verify === undefined) return [];
-    const shared = { set: named, revision, stage: name, checks: checksOf(verify) };
+    const shared = { set: placedSetOf(set), revision, stage: name, checks: checksOf(verify) };
     return members
       .filter(({ state }) => state.name !== "Excluded")
       .map((member) => ({ ...shared, ...questionAbout(member, now) }));
@@ -60,9 +59,11 @@ export function questionsOf(facts: SetFacts, revision: string, now: number): rea
 
 function questionAbout({ key, profile, child }: Member, now: number) {
   const isStamped = child?.metadata.annotations?.[setAnnotations.updatedAt] !== undefined;
-  const isPulled = child !== undefined && managedClusterOf(child) !== undefined;
   return {
-    target: { ref: namespacedName(key), isPulled },
+    target: {
+      ref: namespacedName(key),
+      isPulled: child !== undefined && managedClusterOf(child) !== undefined,
+    },
     cluster: key,
     profile,
     since: isStamped ? updatedAtOf(child, now) : now,

@@ -6,6 +6,7 @@ import {
   recordedNamespace,
 } from "../../../../installation/installation-namespace.ts";
 import type { WorkloadState } from "../../../../installation/readiness.ts";
+import { type WorkloadKind } from "../../../../installation/workload-facts.ts";
 import type { EventFact } from "../../hub/event-fact.ts";
 import {
   type HubView,
@@ -26,7 +27,7 @@ import {
   missingWorkloads,
 } from "../../spokes/live-view.ts";
 import type { SpokeReading } from "../../spokes/spoke-facts.ts";
-import { workloadId, type WorkloadKind } from "../../spokes/workload-fact.ts";
+import { workloadId } from "../../spokes/workload-fact.ts";
 import type { WorkloadCount } from "./status-workloads.ts";
 
 /** Severity of an installation; `--fail-on` compares with it. `progress`: it changes, within its deadline. */
