@@ -30,6 +30,8 @@ export function admittedStamps(
   progress: readonly StageProgress[],
   admission: Admission,
 ): Admitted {
+  const isUncertain = stages.some(({ members }) => members.some(({ state }) => state.isUncertain));
+  if (isUncertain) return noneAdmitted;
   const { order } = admission.facts.set.spec.rollout ?? {};
   const all = stages.map((stage, at): Admitted => {
     const step = progress.at(at);

@@ -48,6 +48,8 @@ export interface ClusterState {
   readonly until?: number;
   /** The cluster does not answer, and counts as failed. */
   readonly isDark?: true;
+  /** It may have halted the rollout before the status of the set was lost: until it is done or fails, no other cluster starts. */
+  readonly isUncertain?: true;
 }
 
 /** The facts that decide the state of a cluster. Times are ms since the epoch. */
@@ -226,15 +228,32 @@ interface Watched {
   readonly standing: Standing | undefined;
 }
 
-/** As `readyState`. A crash loop that halted the rollout does not end the halt each time that it is ready for a moment. */
+/** As `readyState`. A crash loop that halted the rollout, or may have before the status was lost, does not end the halt each time that it is ready for a moment. */
 function settledState(watched: Watched, wanted: unknown, timing: Timing): ClusterState | undefined {
   const settled = readyState(watched.child, wanted, timing);
   const { now, isHalted, deadlineMs } = timing;
-  if (settled === undefined || !isHalted || deadlineMs === undefined) return settled;
-  if (now < countsFrom(watched, timing) + deadlineMs) return settled;
-  if (settled.name === "Settling") return { ...settled, name: "TimedOut" };
+  if (settled === undefined || deadlineMs === undefined) return settled;
+  const isUncertain = isUncertainWith(watched, timing);
+  if (!isUncertain && (!isHalted || now < countsFrom(watched, timing) + deadlineMs)) return settled;
+  const open = isUncertain
+    ? ({ name: "Settling", isUncertain: true } as const)
+    : ({ name: "TimedOut" } as const);
+  if (settled.name === "Settling") return { ...settled, ...open };
   const until = readySince(watched.child, now) + Math.min(deadlineMs, 5 * graceMs);
-  return now < until ? { ...tooShort, name: "TimedOut", until } : settled;
+  return now < until ? { ...tooShort, ...open, until } : settled;
+}
+
+/** Whether a cluster may have timed out, and the status of the set does not say whether it did. */
+function isUncertainWith(watched: Watched, timing: Timing): boolean {
+  const { child, standing } = watched;
+  const { now, isHalted, mayBeHalted, deadlineMs = Number.POSITIVE_INFINITY } = timing;
+  const isGuess = standing?.isGuess === true;
+  const mayHaveFailed = mayBeHalted || (isGuess && standing.hasFailed === true);
+  if (isHalted || !mayHaveFailed) return false;
+  const from = isGuess
+    ? Math.max(updatedAtOf(child, now), ...restartsOf(child, timing))
+    : countsFrom(watched, timing);
+  return now >= from + deadlineMs;
 }
 
 /** From when the deadline of a cluster counts. */
@@ -321,7 +340,8 @@ function lateState({ child, standing }: Watched, timing: Timing): ClusterState {
   if (isStopped) return { ...facts, ...untilTime(untilCounts) };
   const until = countsFrom({ child, standing }, timing) + deadlineMs;
   if (now >= until) return { ...facts, name: "TimedOut" };
-  return { ...facts, ...untilTime(Math.min(until, untilCounts)) };
+  const known = isUncertainWith({ child, standing }, timing) ? { isUncertain: true as const } : {};
+  return { ...facts, ...known, ...untilTime(Math.min(until, untilCounts)) };
 }
 
 /** A time to look again, where there is one. */

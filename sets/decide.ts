@@ -12,7 +12,7 @@ import {
   type Stage,
   type Stamp,
 } from "./facts.ts";
-import { historyAfter, standingsAfter } from "./history.ts";
+import { seenAfter, standingsAfter } from "./history.ts";
 import { deadlineTimes, stagesWith } from "./members.ts";
 import { type RecordEntry } from "./record-entry.ts";
 import { haltEntry, hasDeeds, newEntries, recorded } from "./record.ts";
@@ -295,13 +295,6 @@ class Decider {
     return { facts: this.#facts, now: this.#now, update: this.#update, current: this.#current };
   }
 
-  #historyAfter(stages: readonly Stage[]): Pick<Decision, "history"> {
-    const { history } = this.#facts;
-    if (history === undefined) return {};
-    const after = historyAfter(history, stages, this.#times);
-    return { history: { ...after, emptySince: this.#emptyTimes(stages) } };
-  }
-
   /** The record of the revision with the missing entries. */
   get #record(): readonly RecordEntry[] {
     return [...(this.#update.record ?? []), ...this.#news];
@@ -319,7 +312,8 @@ class Decider {
     const plan = this.#plan;
     const removals = this.#isPaused ? noRemovals : plan.removals;
     const { stamps } = results;
-    const { unwritten } = this.#facts;
+    const { unwritten, history } = this.#facts;
+    const seen = seenAfter(results.stages, this.#times);
     const report = {
       ...results,
       // The hub may refuse these writes again.
@@ -330,11 +324,13 @@ class Decider {
       currentRevision: this.#current?.name,
       failedRevision: this.#update.failed ? this.#update.name : undefined,
       suspicious: plan.suspicious,
-      standings: standingsAfter(results.stages, this.#judge.name, this.#times, phase),
+      standings: standingsAfter({ ...results, seen, phase }, this.#judge.name, this.#times),
     } as const;
     const times = [...nextDecisionsAt, plan.nextDecisionAt].filter((time) => time !== undefined);
     return {
-      ...this.#historyAfter(results.stages),
+      ...(history && {
+        history: { ...history, clusters: seen, emptySince: this.#emptyTimes(results.stages) },
+      }),
       status: rolloutStatus(this.#facts.set, report, this.#now),
       stamps,
       removals,

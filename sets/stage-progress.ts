@@ -111,9 +111,7 @@ function stepOf(stage: Stage, tally: Tally, context: StageContext): Step {
   const empty = tally.size === 0 ? emptyStep(stage, context) : undefined;
   if (empty !== undefined) return empty;
   if (before?.state === "Passed") return passedStep(stage, tally, context);
-  // A stage that has begun stays halted while clusters join a stage before it.
-  const hasBegun = isDue || times.startedAt !== undefined;
-  if (hasBegun && tally.failed > tally.maxFailures) return haltedStep(times, tally, stage);
+  if (hasBegun(context) && tally.failed > tally.maxFailures) return haltedStep(times, tally, stage);
   if (!isDue) return { state: "Waiting", ...times };
   if (times.startedAt !== undefined) return runningStep(stage, tally, context);
   const gate = closedGate(stage, tally, context);
@@ -121,6 +119,12 @@ function stepOf(stage: Stage, tally: Tally, context: StageContext): Step {
   const startedAt = timestampOf(new Date(context.now));
   const started = { state: "Rolling", startedAt, startSize: tally.size } as const;
   return runningStep(stage, tally, { ...context, before: started });
+}
+
+/** A stage that has begun stays halted while clusters join a stage before it. Without its progress the failed clusters show that it has: they have the revision. */
+function hasBegun({ before, isDue, mayBeForgotten }: StageContext): boolean {
+  if (before === undefined) return isDue || mayBeForgotten;
+  return isDue || before.startedAt !== undefined || before.state === "Halted";
 }
 
 /** A user wants the rollout to go on without the stage. */

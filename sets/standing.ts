@@ -1,6 +1,6 @@
 import type { Component } from "../api/component.ts";
 import { conditionOf } from "../api/conditions.ts";
-import { type FleetSet, type FleetSetStatus, setAnnotations } from "../api/fleet-set.ts";
+import { type FleetSet, setAnnotations, type StandingStatus } from "../api/fleet-set.ts";
 import { graceMs, timeOf, updatedAtOf } from "./component-condition.ts";
 
 /** The knowledge about a cluster since its last stamp. Times are ms since the epoch. */
@@ -81,10 +81,7 @@ export function memoryOf({ status = {} }: FleetSet, history: History | undefined
   return { history, stored, mayLackFailures: failed === undefined || listed < failed };
 }
 
-function seenOf(
-  { stampedAt, countsFrom, doneSince, failed }: NonNullable<FleetSetStatus["standings"]>[number],
-  now: number,
-): Seen {
+function seenOf({ stampedAt, countsFrom, doneSince, failed }: StandingStatus, now: number): Seen {
   return {
     stamp: stampedAt,
     countsFrom: timeOf(countsFrom ?? stampedAt, now),
