@@ -68,6 +68,8 @@ export interface RolloutItem {
   readonly stages: readonly StageItem[];
   readonly notable: readonly NotableItem[];
   readonly conditions: readonly ConditionItem[];
+  /** Why all this is old: the hub does not take a newer status. Foreign text; absent: it takes it. */
+  readonly statusRefused?: string;
 }
 
 export const failedPhases: readonly (RolloutPhase | undefined)[] = [
@@ -88,11 +90,19 @@ export function rolloutStatusOf(
   sets: readonly FleetSet[] | null,
   stamp: ReportStamp,
 ): RolloutStatus {
-  const items = (sets ?? []).map(rolloutItemOf);
+  return rolloutDocument(sets?.map(rolloutItemOf) ?? null, stamp);
+}
+
+/** As `rolloutStatusOf`, of items. */
+export function rolloutDocument(
+  all: readonly RolloutItem[] | null,
+  stamp: ReportStamp,
+): RolloutStatus {
+  const items = all ?? [];
   const outcomes = items.map(({ outcome }) => outcome);
   const worst = (["failed", "incomplete"] as const).find((one) => outcomes.includes(one));
   return reportOf("RolloutStatus", stamp, {
-    complete: sets !== null,
+    complete: all !== null,
     summary: { outcome: worst ?? "complete" },
     items,
     errors: [],
@@ -140,6 +150,11 @@ export function rolloutItemOf(set: FleetSet): RolloutItem {
       since: lastTransitionTime ?? null,
     })),
   };
+}
+
+/** The rollout of a set whose newer status the hub may not take, see `refusedStatusOf`. */
+export function itemWithRefusal(set: FleetSet, refusal: string | undefined): RolloutItem {
+  return { ...rolloutItemOf(set), ...(refusal === undefined ? {} : { statusRefused: refusal }) };
 }
 
 function positionOf({ rollout, currentRevision, updateRevision }: FleetSetStatus) {

@@ -23,10 +23,11 @@ import type { ClusterAccess } from "../../spokes/cluster-access.ts";
 import { openClusterAccess } from "../../spokes/open-cluster-access.ts";
 import { namedSet, placedSetOf } from "./named-set.ts";
 import {
+  itemWithRefusal,
   type RolloutItem,
   rolloutItemOf,
   type RolloutOutcome,
-  rolloutStatusOf,
+  rolloutDocument,
 } from "./rollout-item.ts";
 import { rolloutSteps } from "./rollout-steps.ts";
 import { footerText, headingText, rolloutLine, stagesTable, type Style } from "./rollout-text.ts";
@@ -55,7 +56,7 @@ export async function runRolloutStatus(input: Input, signal: AbortSignal): Promi
   const controller = new ShownController(input, access);
   await controller.look(signal);
   if (options.watch !== true) {
-    await printStatus(set, await refusedStatusOf(set, access, signal), input);
+    await printStatus(await itemOf(set, access, signal), input);
     return controller.isIdle ? exitCodes.unhealthy : codes[rolloutItemOf(set).outcome];
   }
   const end = flags.timeoutGiven ? withTimeout(systemClock, flags.timeoutMs, signal) : signal;
@@ -101,14 +102,17 @@ function checkWatched({ output }: Flags): void {
   ]);
 }
 
-async function printStatus(
+async function itemOf(
   set: FleetSet,
-  refusal: string | undefined,
-  { flags, terminal }: Input,
-): Promise<void> {
-  const item = rolloutItemOf(set);
+  access: ClusterAccess,
+  signal: AbortSignal,
+): Promise<RolloutItem> {
+  return itemWithRefusal(set, await refusedStatusOf(set, access, signal));
+}
+
+async function printStatus(item: RolloutItem, { flags, terminal }: Input): Promise<void> {
   const style = styleOf({ flags, terminal });
-  const document = rolloutStatusOf([set], stampAt(terminal.now(), clientVersion));
+  const document = rolloutDocument([item], stampAt(terminal.now(), clientVersion));
   await print(
     {
       document,
@@ -117,13 +121,20 @@ async function printStatus(
       footer: footerText(item, flags.output === "wide", style),
       names: [`${item.kind.toLowerCase()}.knfleet.dev/${item.name}`],
       notes: [
-        ...(refusal === undefined ? [] : [`warning: this status is old: ${plainText(refusal)}`]),
+        ...refusalLines(item),
         ...rolloutSteps(item).map((step) => stepLine(withHub(step, commandsOf(flags)))),
       ],
     },
     flags,
     terminal,
   );
+}
+
+/** Why the status is old, as a line. */
+function refusalLines({ statusRefused }: RolloutItem): readonly string[] {
+  return statusRefused === undefined
+    ? []
+    : [`warning: this status is old: ${plainText(statusRefused)}`];
 }
 
 function styleOf({ flags, terminal }: Pick<Input, "flags" | "terminal">): Style {
@@ -135,8 +146,8 @@ function styleOf({ flags, terminal }: Pick<Input, "flags" | "terminal">): Style 
 }
 
 function stepsText(item: RolloutItem, flags: Flags): string {
-  const lines = rolloutSteps(item).map((step) => stepLine(withHub(step, commandsOf(flags))));
-  return lines.map((line) => `${line}\n`).join("");
+  const steps = rolloutSteps(item).map((step) => stepLine(withHub(step, commandsOf(flags))));
+  return [...refusalLines(item), ...steps].map((line) => `${line}\n`).join("");
 }
 
 interface Watched {
@@ -164,7 +175,7 @@ async function watch(
     terminal.stderr.write(`error: ${plainText(message)}\n`),
   );
   const shown = new ShownRollout(input);
-  let item = rolloutItemOf(first);
+  let item = await itemOf(first, access, signal);
   shown.show(item);
   while (item.outcome === "incomplete" && !signal.aborted) {
     // oxlint-disable no-await-in-loop -- each read follows a change
@@ -177,7 +188,7 @@ async function watch(
         if (!flags.quiet) terminal.stderr.write("The set was deleted\n");
         return { ...item, outcome: "failed" };
       }
-      item = rolloutItemOf(set);
+      item = await itemOf(set, access, signal);
       shown.show(item);
       await controller.look(signal);
     } catch (error) {
@@ -221,7 +232,8 @@ class ShownRollout {
     const isWide = flags.output === "wide";
     const style = styleOf({ flags, terminal });
     const table = tableText(stagesTable(item, isWide, style), flags, terminal);
-    return `${headingText(item, style)}${table}${footerText(item, isWide, style)}`;
+    const warnings = refusalLines(item).map((line) => `${line}\n`);
+    return `${headingText(item, style)}${table}${footerText(item, isWide, style)}${warnings.join("")}`;
   }
 
   #line(item: RolloutItem): string {

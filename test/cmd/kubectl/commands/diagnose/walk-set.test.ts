@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import type { FleetSet, FleetSetStatus } from "../../../../../api/fleet-set.ts";
 import { setLabels } from "../../../../../api/fleet-set.ts";
 import type { KubeObject } from "../../../../../api/kubernetes.ts";
+import { valueAt } from "../../../../fleet/json-record.ts";
 import { component } from "../../fleet-facts.ts";
 import { reviews } from "../../reviews.ts";
 import { runText } from "../../run-text.ts";
@@ -155,6 +156,11 @@ describe("diagnose of a fleet set", () => {
       expect(stdout.includes("kubectl knfleet explain WriteRefused")).toBe(isTold);
       const { stderr } = await text("rollout status kss/prod -n team-a");
       expect(stderr.includes(`warning: this status is old: ${refusal}\n`)).toBe(isTold);
+      const document = await text("rollout status kss/prod -n team-a -o json");
+      const told = isTold ? refusal : undefined;
+      expect(valueAt(JSON.parse(document.stdout), "items", 0, "statusRefused")).toBe(told);
+      const watched = await text("rollout status kss/prod -n team-a -w");
+      expect(watched.stderr.includes(`warning: this status is old: ${refusal}\n`)).toBe(isTold);
     },
   );
 
