@@ -64,13 +64,21 @@ function verifierOf(
   const { updateRevision, stages = [] } = set.status ?? {};
   const known = updateRevision === revision.name ? stages : [];
   const isComplete = revision.completedNumber === revision.number;
+  // The mark of a revision that completes is written before the status says when its last stage was done.
+  const completedAt = isComplete
+    ? revision.record?.findLast(({ what }) => what === "complete")?.at
+    : undefined;
   const { deadlineMs } = deadlineTimes(set, now);
   const shared = { answers, now, deadlineMs, isPaused: isPaused(set) };
   const { kind } = set;
   const { namespace, name } = set.metadata;
   return (member, stage) => {
     const verify = verifyOf(set, stage);
-    const before = known.find((one) => one.name === stage);
+    const stored = known.find((one) => one.name === stage);
+    const before =
+      completedAt === undefined
+        ? stored
+        : { state: "Passed" as const, doneAt: completedAt, ...stored };
     // What a complete revision has passed is not asked again.
     if (verify === undefined || (isComplete && before?.doneAt === undefined)) return member;
     const about = { set: { kind, namespace, name }, revision: revision.name, stage };

@@ -234,19 +234,20 @@ describe("what was verified stays so", () => {
     expect(world.set.status).toMatchObject({ rollout: { phase: "Complete" } });
   });
 
-  test("a cluster that joins a passed stage is verified, too", () => {
-    const world = upgrading(workloads);
-    world.run(["Complete"]);
-    world.clusters.set("canary-2", {
-      name: "canary-2",
-      labels: { ring: "canary" },
-      fate: () => "ready",
-    });
-    world.settle();
-    world.pass(10_000);
-    expect(world.settle().verifications).toMatchObject([{ cluster: "fleet/canary-2" }]);
-    expect(world.set.status?.clusters?.["verifying"]).toBe(1);
-    passes(world, 60_000);
-    expect(world.settle().status.clusters).toMatchObject({ done: 3 });
-  });
+  test.each(["canary", "rest"])(
+    "a cluster that joins the passed stage %s is verified, too",
+    (stage) => {
+      const world = upgrading(workloads);
+      world.run(["Complete"]);
+      world.pass(10_000);
+      const name = `${stage}-9`;
+      world.clusters.set(name, { name, labels: { ring: stage }, fate: () => "ready" });
+      world.settle();
+      world.pass(10_000);
+      expect(world.settle().verifications).toMatchObject([{ cluster: `fleet/${name}` }]);
+      expect(world.set.status?.clusters?.["verifying"]).toBe(1);
+      passes(world, 60_000);
+      expect(world.settle().status.clusters).toMatchObject({ done: 3 });
+    },
+  );
 });
