@@ -39,7 +39,8 @@ interface Asking extends Verification {
   readonly stop: AbortController;
 }
 
-const asksAtOnce = 8;
+// Whoever makes their servers hang delays their own checks.
+const asksAtOnce = { ofNamespace: 8, all: 64 };
 
 /**
  * Asks clusters what the sets of a fleet want to know of them, each check at its interval, and keeps the answers in memory. Ends with the process that rolls sets out: the next one asks
@@ -47,7 +48,9 @@ const asksAtOnce = 8;
  */
 export class Verifications implements Disposable {
   readonly #options: VerificationsOptions;
-  readonly #places = new Semaphore(asksAtOnce);
+  readonly #places = new Semaphore(asksAtOnce.all);
+  /** By the namespace of the set. */
+  readonly #ownPlaces = new Map<string, Semaphore>();
   /** By the key of the set, and then by `namespace/name` of the ClusterProfile. */
   readonly #bySet = new Map<string, Map<string, Asking>>();
 
@@ -126,7 +129,7 @@ export class Verifications implements Disposable {
 
   async #ask(verification: Verification, check: Check, signal: AbortSignal): Promise<Reply> {
     const { spokes, urls, clock, log } = this.#options;
-    using _place = await this.#places.enter(signal);
+    using _place = await this.#place(verification.set.namespace, signal);
     using limit = new Deadline(clock, check.limitMs, signal);
     const clientOf = async (): Promise<KubeClient> =>
       (await spokes.acquire(namespacedName(verification.cluster), limit.signal)).client;
@@ -140,6 +143,19 @@ export class Verifications implements Disposable {
       log.error({ cluster: verification.cluster, check: check.name, err }, "Internal error");
       return { kind: "unasked", message: "internal error, see the log of the controller" };
     }
+  }
+
+  /** Waits for a place of the namespace, and then for one of all. */
+  async #place(namespace: string, signal: AbortSignal): Promise<Disposable> {
+    const own = this.#ownPlaces.get(namespace) ?? new Semaphore(asksAtOnce.ofNamespace);
+    this.#ownPlaces.set(namespace, own);
+    using places = new DisposableStack();
+    places.defer(() => {
+      if (own.used === 0 && !own.hasWaiting) this.#ownPlaces.delete(namespace);
+    });
+    places.use(await own.enter(signal));
+    places.use(await this.#places.enter(signal));
+    return places.move();
   }
 
   /** Keeps an answer. Returns whether it says something else than the last one. */

@@ -151,7 +151,7 @@ test("a bug of this program is an error in the log and no good answer, and the c
   expect(answerOf("a")?.kind).toBe("good");
 });
 
-test("eight clusters are asked at the same time, and no more", async () => {
+test("eight clusters of a namespace are asked at the same time, and no more", async () => {
   let open = 0;
   let most = 0;
   const clock = new FakeClock();
@@ -168,6 +168,24 @@ test("eight clusters are asked at the same time, and no more", async () => {
   await time.advance(5_000);
   expect(most).toBe(8);
   expect(verifications.answersOf("set").size).toBe(40);
+});
+
+test("a namespace whose servers hang does not delay the checks of another", async () => {
+  const { clock, verifications } = asking(async (_method, path, _body, signal) =>
+    path.includes("hangs") ? abortable(new Promise(() => undefined), signal) : value("0"),
+  );
+  const hanging = { ...service, name: "hangs" };
+  const [check] = spec.checks;
+  const hangs = { checks: [{ ...check, prometheus: { ...check.prometheus, service: hanging } }] };
+  const names = Array.from({ length: 40 }, (_, at) => `c${at}`);
+  verifications.ask(
+    "slow",
+    names.map((name) => verificationOf(`fleet/${name}`, hangs)),
+  );
+  const { set, ...other } = about("a");
+  verifications.ask("set", [{ ...other, set: { ...set, namespace: "other" } }]);
+  await clock.advance(1_000);
+  expect(verifications.answersOf("set").get("fleet/a")?.checks.get("rate")?.kind).toBe("good");
 });
 
 test("the workloads of a cluster that two sets ask about are counted once, and no more after that", async () => {
