@@ -96,8 +96,9 @@ function placed(
 
 /**
  * Finds the name of the ClusterProfile of a ManagedCluster among those of one namespace. The label alone proves nothing: whoever may create ClusterProfiles there writes it, and would take a
- * cluster away from the set. So the profile has to be of Open Cluster Management, which gives it the name of the ManagedCluster; of those with another name the oldest counts, which a later
- * one cannot displace. When only another ClusterProfile has the name, returns a name that no ClusterProfile can have, so that the cluster counts as unreachable.
+ * cluster away from the set. So the rule is that of works (pull.md): the profile is of Open Cluster Management, and has the name of the ManagedCluster, or its namespace has a
+ * ManagedClusterSetBinding for it, without which OCM decides for no Placement there. Of several with another name the oldest counts, which a later one cannot displace. When only another
+ * ClusterProfile has the name, returns a name that no ClusterProfile can have, so that the cluster counts as unreachable.
  */
 function profileNames(profiles: readonly ClusterProfile[]): (cluster: string) => string {
   const taken = new Set(profiles.map(({ metadata }) => metadata.name));
