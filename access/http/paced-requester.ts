@@ -10,13 +10,13 @@ export interface SpokePace {
 }
 
 /**
- * The pace of a new spoke: about a tenth of a core for one that has something new with each answer, and events without end. An installation of both
- * components takes some 700 requests, and its first lists some 500 events.
+ * The pace of a new spoke: a small part of a core for one that has something new with each answer, and events without end, because forty of them must leave time for the others. An
+ * installation of both components takes some 700 requests, and its first lists some 500 events.
  */
 export function newSpokePace(): SpokePace {
   return {
     requests: new Pace({ burst: 1_500, perSecond: 80 }),
-    events: new Pace({ burst: 1_000, perSecond: 200 }),
+    events: new Pace({ burst: 1_500, perSecond: 60 }),
   };
 }
 
