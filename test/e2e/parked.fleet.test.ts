@@ -1,5 +1,7 @@
 import { expect, test } from "vitest";
 
+import { every } from "../../access/time/clock.ts";
+import { systemClock } from "../../access/time/system-clock.ts";
 import type { Manifest } from "../../api/kubernetes.ts";
 import { sampleDirOf } from "../../cmd/release-files.ts";
 import { valueAt } from "../fleet/json-record.ts";
@@ -114,11 +116,6 @@ async function jumpingController(): Promise<ControllerProcess> {
   });
 }
 
-function every(ms: number, act: () => void): Disposable {
-  const timer = setInterval(act, ms);
-  return { [Symbol.dispose]: () => clearInterval(timer) };
-}
-
 async function unblockings(uid: string): Promise<number> {
   const events = await scene().hub.admin.list({ apiVersion: "v1", kind: "Event" });
   const ours = events.filter(
@@ -172,7 +169,7 @@ test(
     const jump = () => process.kill(controller.pid, "SIGUSR2");
     jump();
     // An attempt that a busy machine broke off begins to count anew.
-    using _jumps = every(30_000, jump);
+    using _jumps = every(systemClock, 30_000, jump);
     await condition(hub, serving, ["InstallSucceeded", { message: applied }]);
     expect(valueAt(await spoke.get(config), "data", "loglevel.controller")).toBe("debug");
     expect(valueAt(await spoke.get(configuration), "webhooks", 0, "rules")).toBeUndefined();
