@@ -108,7 +108,7 @@ export function isControlled({ metadata: { ownerReferences = [] } }: KubeObject)
   return ownerReferences.some(({ controller }) => controller === true);
 }
 
-/** When an object was last written, RFC 3339: through the subresource, or else besides all of them. Undefined: not known. */
+/** When an object was last written, RFC 3339: through the subresource, or without one when none is named. Undefined: not known. */
 export function lastWriteAt(
   { metadata: { managedFields = [] } }: Pick<KubeObject, "metadata">,
   subresource?: "status",

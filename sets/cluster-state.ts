@@ -250,6 +250,7 @@ function isUncertainWith(watched: Watched, timing: Timing): boolean {
   const isGuess = standing?.isGuess === true;
   const mayHaveFailed = mayBeHalted || (isGuess && standing.hasFailed === true);
   if (isHalted || !mayHaveFailed) return false;
+  // A guess gives a minute after the last change, which here would end the doubt at once.
   const from = isGuess
     ? Math.max(updatedAtOf(child, now), ...restartsOf(child, timing))
     : countsFrom(watched, timing);

@@ -37,9 +37,10 @@ function standingAfter(before: Standing, { child, state }: Judged, times: Times)
     const readyAt = Math.min(times.now, readySince(child, times.now) + times.minReadyMs);
     return { countsFrom: counts, doneSince: isGuess === true ? readyAt : times.now };
   }
-  // The present state of the cluster cannot be read.
-  if (state.name === "Unreachable" || state.isDark === true) return before;
-  if (state.isUncertain === true) return before;
+  // The present state of the cluster cannot be read, or does not tell whether it has failed.
+  if (state.name === "Unreachable" || state.isDark === true || state.isUncertain === true) {
+    return before;
+  }
   const isKnown = hasFailed === true && isGuess !== true;
   const counts = { countsFrom: countsFromOf(before, child, times) };
   return isKnown || isFailed(state) ? { ...counts, hasFailed: true } : counts;
