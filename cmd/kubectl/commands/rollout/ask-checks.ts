@@ -59,11 +59,9 @@ export function questionsOf(facts: SetFacts, revision: string, now: number): rea
 
 function questionAbout({ key, profile, child }: Member, now: number) {
   const isStamped = child?.metadata.annotations?.[setAnnotations.updatedAt] !== undefined;
+  const isPulled = child !== undefined && managedClusterOf(child) !== undefined;
   return {
-    target: {
-      ref: namespacedName(key),
-      isPulled: child !== undefined && managedClusterOf(child) !== undefined,
-    },
+    target: { ref: namespacedName(key), isPulled },
     cluster: key,
     profile,
     since: isStamped ? updatedAtOf(child, now) : now,

@@ -85,16 +85,8 @@ export type RolloutStatus = ReportDocument<
   RolloutItem
 >;
 
-/** The document of these sets; null: they may not be read. */
+/** The document of the rollouts of sets; null: these may not be read. */
 export function rolloutStatusOf(
-  sets: readonly FleetSet[] | null,
-  stamp: ReportStamp,
-): RolloutStatus {
-  return rolloutDocument(sets?.map(rolloutItemOf) ?? null, stamp);
-}
-
-/** As `rolloutStatusOf`, of items. */
-export function rolloutDocument(
   all: readonly RolloutItem[] | null,
   stamp: ReportStamp,
 ): RolloutStatus {
@@ -150,11 +142,6 @@ export function rolloutItemOf(set: FleetSet): RolloutItem {
       since: lastTransitionTime ?? null,
     })),
   };
-}
-
-/** The rollout of a set whose newer status the hub may not take, see `refusedStatusOf`. */
-export function itemWithRefusal(set: FleetSet, refusal: string | undefined): RolloutItem {
-  return { ...rolloutItemOf(set), ...(refusal === undefined ? {} : { statusRefused: refusal }) };
 }
 
 function positionOf({ rollout, currentRevision, updateRevision }: FleetSetStatus) {

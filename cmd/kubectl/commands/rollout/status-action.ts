@@ -23,11 +23,10 @@ import type { ClusterAccess } from "../../spokes/cluster-access.ts";
 import { openClusterAccess } from "../../spokes/open-cluster-access.ts";
 import { namedSet, placedSetOf } from "./named-set.ts";
 import {
-  itemWithRefusal,
   type RolloutItem,
   rolloutItemOf,
   type RolloutOutcome,
-  rolloutDocument,
+  rolloutStatusOf,
 } from "./rollout-item.ts";
 import { rolloutSteps } from "./rollout-steps.ts";
 import { footerText, headingText, rolloutLine, stagesTable, type Style } from "./rollout-text.ts";
@@ -56,8 +55,9 @@ export async function runRolloutStatus(input: Input, signal: AbortSignal): Promi
   const controller = new ShownController(input, access);
   await controller.look(signal);
   if (options.watch !== true) {
-    await printStatus(await itemOf(set, access, signal), input);
-    return controller.isIdle ? exitCodes.unhealthy : codes[rolloutItemOf(set).outcome];
+    const item = await itemOf(set, access, signal);
+    await printStatus(item, input);
+    return controller.isIdle ? exitCodes.unhealthy : codes[item.outcome];
   }
   const end = flags.timeoutGiven ? withTimeout(systemClock, flags.timeoutMs, signal) : signal;
   const last = await watch(set, { access, input, controller }, end);
@@ -107,12 +107,13 @@ async function itemOf(
   access: ClusterAccess,
   signal: AbortSignal,
 ): Promise<RolloutItem> {
-  return itemWithRefusal(set, await refusedStatusOf(set, access, signal));
+  const statusRefused = await refusedStatusOf(set, access, signal);
+  return { ...rolloutItemOf(set), ...(statusRefused === undefined ? {} : { statusRefused }) };
 }
 
 async function printStatus(item: RolloutItem, { flags, terminal }: Input): Promise<void> {
   const style = styleOf({ flags, terminal });
-  const document = rolloutDocument([item], stampAt(terminal.now(), clientVersion));
+  const document = rolloutStatusOf([item], stampAt(terminal.now(), clientVersion));
   await print(
     {
       document,

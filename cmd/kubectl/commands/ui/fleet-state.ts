@@ -117,7 +117,7 @@ export class PageFleet {
   /** The rollouts of all sets: the text of a RolloutStatus document. */
   setsText(): string {
     const { report, sets } = this.#read();
-    const document = rolloutStatusOf(sets, report);
+    const document = rolloutStatusOf(sets?.map(rolloutItemOf) ?? null, report);
     return JSON.stringify(this.#redactor.value(withCodes(document)));
   }
 

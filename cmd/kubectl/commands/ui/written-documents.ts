@@ -8,7 +8,7 @@ import type { Selection } from "../../selection/selection.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
 import type { ReadLimits } from "../../spokes/read-clusters.ts";
 import { hubEventsOf, placesOnSpoke, readEvents } from "../events/events.ts";
-import { rolloutStatusOf } from "../rollout/rollout-item.ts";
+import { rolloutItemOf, rolloutStatusOf } from "../rollout/rollout-item.ts";
 import { statusDetailOf } from "../status/status-item.ts";
 import { fleetStatusOf } from "../status/status.ts";
 import type { FleetFeed } from "../top/fleet-feed.ts";
@@ -42,7 +42,7 @@ export async function writtenDocuments(sources: Sources, signal: AbortSignal): P
       : orNothing(installationDocuments(sources, signal)),
   ]);
   return {
-    sets: rolloutStatusOf(sets, report),
+    sets: rolloutStatusOf(sets?.map(rolloutItemOf) ?? null, report),
     ...(clusters === undefined ? {} : { clusters }),
     ...ofInstallations,
   };

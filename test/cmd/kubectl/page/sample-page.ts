@@ -3,7 +3,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 import type { FleetSet } from "../../../../api/fleet-set.ts";
-import { rolloutStatusOf } from "../../../../cmd/kubectl/commands/rollout/rollout-item.ts";
+import {
+  rolloutItemOf,
+  rolloutStatusOf,
+} from "../../../../cmd/kubectl/commands/rollout/rollout-item.ts";
 import type { StatusItem } from "../../../../cmd/kubectl/commands/status/status-item.ts";
 import { fleetStatusOf } from "../../../../cmd/kubectl/commands/status/status.ts";
 import { setItemOf } from "../../../../cmd/kubectl/hub/set-view.ts";
@@ -137,7 +140,7 @@ export async function samplePage(items: readonly StatusItem[]): Promise<string> 
       kubectl: "kubectl",
       knfleet: "kubectl knfleet",
     },
-    documents: { ...documents, sets: rolloutStatusOf(sampleSets, stamp) },
+    documents: { ...documents, sets: rolloutStatusOf(sampleSets.map(rolloutItemOf), stamp) },
   });
 }
 
