@@ -95,6 +95,13 @@ export class Helm implements AsyncDisposable {
     return manifestsIn(stdout, "The chart");
   }
 
+  /** What Helm tells whoever installed the chart with these values. */
+  async notes(values: Values): Promise<string> {
+    const place = ["install", "knfleet", chartFolder, "--namespace", "knfleet-system"];
+    const told = await this.must(...place, "--dry-run=client", ...(await this.flagsOf({ values })));
+    return told.split("\nNOTES:\n")[1] ?? "";
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     await rm(this.#home, { recursive: true, force: true });
   }

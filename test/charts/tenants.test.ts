@@ -2,7 +2,7 @@ import { describe, expect, test, vi } from "vitest";
 
 import type { Manifest } from "../../api/kubernetes.ts";
 import { valueAt } from "../fleet/json-record.ts";
-import { chartFolder, type Values } from "./helm.ts";
+import type { Values } from "./helm.ts";
 import { argumentsOf, listAt, objectIn, podsIn } from "./rendered.ts";
 import { useHelm } from "./use-helm.ts";
 
@@ -28,12 +28,6 @@ const access = {
   },
 };
 
-async function notesOf(values: Values): Promise<string> {
-  const flags = await helm().flagsOf({ values });
-  const place = ["install", "knfleet", chartFolder, "--namespace", "knfleet-system"];
-  return helm().must(...place, "--dry-run=client", ...flags);
-}
-
 function argumentsFor(objects: readonly Manifest[], start: string): readonly string[] {
   return podsIn(objects).flatMap((pod) =>
     argumentsOf(pod)
@@ -43,7 +37,7 @@ function argumentsFor(objects: readonly Manifest[], start: string): readonly str
 }
 
 async function isWarned(values: Values): Promise<boolean> {
-  const notes = await notesOf(values);
+  const notes = await helm().notes(values);
   return notes.includes("WARNING: a component may name a ClusterProfile of any namespace");
 }
 
