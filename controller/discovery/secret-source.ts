@@ -104,16 +104,17 @@ function readContexts(
   secret: KubeObject,
   { key, contexts, nowMs, hint = "" }: ContextChoice,
 ): readonly ContextAccess[] {
+  const isLeaving = secret.metadata.deletionTimestamp !== undefined;
   const data = recordAt(secret, "data");
   const base64 = textAt(data, key) ?? "";
   if (base64 === "") {
     const why = `${missing.why}: the Secret has ${keyNames(data)}${hint}`;
-    return [{ context: undefined, access: { ...missing, why } }];
+    return [{ context: undefined, access: isLeaving ? leaving : { ...missing, why } }];
   }
   const text = Buffer.from(base64, "base64").toString("utf8");
   return kubeconfigClusters(text, contexts, nowMs).map((one) => ({
     context: one.isCurrent ? undefined : one.context,
-    access: secret.metadata.deletionTimestamp === undefined ? accessOf(one) : leaving,
+    access: isLeaving ? leaving : accessOf(one),
   }));
 }
 

@@ -51,6 +51,10 @@ test("the credential of a Secret that is being deleted is used no more, and its 
   expect(after).toMatchObject([{ name: "spoke-1", access: is }]);
   expect(after?.map(({ identity }) => identity)).toEqual(before?.map(({ identity }) => identity));
   expect(accessOfSecret(gone, "kubeconfig", Date.now())).toEqual(is);
+  // Its keys are no longer worth a word: there is nothing to put right.
+  expect(sourcesOfSecret({ ...gone, data: {} }, settings, Date.now())).toMatchObject([
+    { name: "spoke-1", access: is },
+  ]);
 });
 
 test("a Secret may ask for a profile of each context", () => {
