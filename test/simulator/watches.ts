@@ -1,5 +1,5 @@
 import { type Clock, every } from "../../access/time/clock.ts";
-import { bookmarkOf, expired, shown } from "./answers.ts";
+import { bookmarkOf, expired, notFound, shown } from "./answers.ts";
 import type { StoredEvent } from "./object-store.ts";
 import type { SpokeRequest } from "./spoke-request.ts";
 import { isWatched, type VirtualSpoke } from "./virtual-spoke.ts";
@@ -45,10 +45,10 @@ export class Watches implements Disposable {
     return this.#open.size;
   }
 
-  /** Answers a watch, with the objects first when it asks for them. Throws `StatusError` 410 for a version that is forgotten. */
+  /** Answers a watch, with the objects first when it asks for them. Throws `StatusError` 410 for a version that is forgotten, 404 for a kind that is not served. */
   open(stream: EventStream, request: SpokeRequest): void {
-    const { query, kind, shape } = request;
-    if (kind === undefined) return;
+    const { query, kind, shape, path } = request;
+    if (kind === undefined) throw notFound(path);
     const { store } = this.#spoke;
     const after = query.get("resourceVersion");
     const missed = after === null || after === "" ? [] : store.since(Number(after));
