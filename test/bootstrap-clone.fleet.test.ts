@@ -1,10 +1,11 @@
 import { spawn, type ChildProcess } from "node:child_process";
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { delimiter, join, resolve } from "node:path";
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
+import { commandsOf } from "./charts/page-commands.ts";
 import { valueAt } from "./fleet/json-record.ts";
 import { ended, type Ended } from "./support/ended.ts";
 
@@ -46,6 +47,22 @@ describe("the bootstrap in a clean clone", () => {
     expect(await ended(inClone(["run", "hello.ts"]))).toMatchObject({ code: 7, stderr: "" });
   });
 
+  // The line that downloads Knative's files is typed by charts/airgap.test.ts. Here the folder is there already, as behind a network without them.
+  test("builds the programs and finds them by the lines of the README", async () => {
+    const [block] = commandsOf("README.md").filter((one) => one.text.startsWith("npm run build"));
+    const download = "npm run releases -- --release-dir releases\n";
+    expect(block?.heading).toBe("From a checkout");
+    expect(block?.text).toContain(download);
+    await symlink(join("test", "fixtures", "release"), join(clone, "releases"));
+    const lines = `${block?.text.replace(download, "")}\nkubectl-knfleet version --client`;
+    const { code, stdout, stderr } = await ended(
+      spawn("sh", ["-euc", lines], { cwd: clone, env: environmentOfUser() }),
+    );
+    expect(stderr).toBe("");
+    expect(stdout).toMatch(/Release Files: \S+\/releases \(Serving 1\.23\./);
+    expect(code).toBe(0);
+  });
+
   // More than 15 s: it builds the programs of a control plane, and starts one.
   test("builds the fleet that a test needs into an empty cache, and passes a test on real control planes without release files", async () => {
     const { code, stdout, stderr } = await ended(
@@ -56,21 +73,24 @@ describe("the bootstrap in a clean clone", () => {
     expect(code).toBe(0);
   }, 1_500_000);
 
-  /** Runs the clone's bootstrap under the Node of this machine, as somebody would who was never here. */
+  /** Runs the clone's bootstrap as somebody would who was never here. */
   function inClone(args: readonly string[]): ChildProcess {
+    const options = { cwd: clone, env: environmentOfUser() };
+    return spawn("node", [join(clone, "bootstrap.js"), ...args], options);
+  }
+
+  /** With the Node of this machine, and nothing of knfleet. */
+  function environmentOfUser(): NodeJS.ProcessEnv {
     // Left by the npm that runs these tests; it would be asked to install, and in another folder.
     const { npm_execpath: _path, npm_config_local_prefix: _prefix, ...environment } = process.env;
-    return spawn("node", [join(clone, "bootstrap.js"), ...args], {
-      cwd: clone,
-      env: {
-        ...environment,
-        PATH: pathOfUser,
-        npm_config_cache: join(folder, "npm cache"),
-        KNFLEET_CACHE_DIR: join(folder, "knfleet cache"),
-        KNFLEET_RELEASE_DIR: "",
-        KNFLEET_RELEASE_MIRROR: "",
-      },
-    });
+    return {
+      ...environment,
+      PATH: pathOfUser,
+      npm_config_cache: join(folder, "npm cache"),
+      KNFLEET_CACHE_DIR: join(folder, "knfleet cache"),
+      KNFLEET_RELEASE_DIR: "",
+      KNFLEET_RELEASE_MIRROR: "",
+    };
   }
 });
 
