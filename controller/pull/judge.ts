@@ -68,6 +68,12 @@ export function isApplied({ metadata, status }: ManifestWork): boolean {
   return applied?.status === "True" && applied.observedGeneration === metadata.generation;
 }
 
+/** Whether the agent of Open Cluster Management has still to look at a work as it is now, after one that it looked at. */
+export function isBehind({ metadata, status }: ManifestWork): boolean {
+  const applied = conditionOf(status?.conditions, "Applied");
+  return applied !== undefined && applied.observedGeneration !== metadata.generation;
+}
+
 /** Whether the work agent has applied a work at least once. */
 function wasApplied({ status }: ManifestWork): boolean {
   return conditionOf(status?.conditions, "Applied")?.status === "True";

@@ -21,7 +21,7 @@ import { isKeptWhileUsed, keepWhileUsedAnnotation } from "../uninstall/in-use.ts
 import { uninstall } from "../uninstall/uninstall.ts";
 import { findWorks } from "./find-works.ts";
 import { deleteWork, getFrom, isOrphaned, listWorks, markCopy, orphanWork } from "./hub-works.ts";
-import { isApplied, silenceOf } from "./judge.ts";
+import { isApplied, isBehind, silenceOf } from "./judge.ts";
 import { managedClusterFor } from "./managed-cluster.ts";
 import type { PullDeps } from "./pull-deps.ts";
 
@@ -191,8 +191,8 @@ async function remove(
 }
 
 /**
- * Deletes a work. Whether the component is kept while it is used is said on its spoke first, because a work that is being deleted brings nothing more. Nothing else of the component is
- * written: it may not be permitted any more.
+ * Deletes a work. Whether the component is kept while it is used is said on its spoke first, because a work that is being deleted brings nothing more: a copy that says so still could not be
+ * unblocked from the hub. Nothing else of the component is written: it may not be permitted any more.
  */
 async function requestRemoval(
   work: ManifestWork,
@@ -207,7 +207,7 @@ async function requestRemoval(
     { hub: deps.hub, name: keepWhileUsedAnnotation, value },
     signal,
   );
-  if ((isKept || marked !== work) && !isApplied(marked)) return;
+  if (marked !== work || (isKept ? !isApplied(work) : isBehind(work))) return;
   await deleteWork(work, deps.hub, signal);
 }
 

@@ -154,10 +154,15 @@ export function hubThatPulls({
     requests,
     /** The namespaces of these works. */
     places,
-    /** A work of a component, by default of that of these tests. */
-    storeWork: (workName: string, metadata: object = {}, uid = serving().metadata.uid): void => {
+    /** A work of a component, by default of that of these tests; with further annotations of the copy that it brings. */
+    storeWork: (
+      workName: string,
+      metadata: object = {},
+      uid = serving().metadata.uid,
+      further: object = {},
+    ): void => {
       const labels = { "knfleet.dev/component-uid": uid };
-      const annotations = { "knfleet.dev/hub-component-uid": uid };
+      const annotations = { ...further, "knfleet.dev/hub-component-uid": uid };
       const copy = { apiVersion: operatorApiVersion, kind, metadata: { name, annotations } };
       memory.edit("ManifestWork", workName, {
         apiVersion: "work.open-cluster-management.io/v1",

@@ -144,11 +144,45 @@ test("a work that has been going for ten minutes is told", async () => {
   );
 });
 
+const kept = { "knfleet.dev/keep-while-used": "true" };
+
 test("a component that is kept while it is used says so on its spoke before its work is deleted", async () => {
-  const annotations = { "knfleet.dev/keep-while-used": "true" };
-  const { requests } = await removed({ annotations, work: {} });
+  const { requests } = await removed({ annotations: kept, work: {} });
   expect(requests).toEqual([`patch ${workName}`]);
 });
+
+const applied = { type: "Applied", status: "True", observedGeneration: 2 };
+
+test.each([
+  ["was taken off when the component was deleted", kept, 2],
+  // An earlier attempt, or one for the component before its deletion, wrote the work.
+  ["was taken off shortly before", {}, 3],
+])(
+  "a component that is no longer kept while it is used: its spoke learns it before the work goes: the annotation %s",
+  async (_what, annotations, generation) => {
+    const { now, memory, requests, storeWork, attempt } = hubThatPulls();
+    const finalizers = ["knativeservings.operator.knative.dev"];
+    const going = pulled({ annotations: record, finalizers, deletionTimestamp: now });
+    const told = (observedGeneration: number, of: number, status = "True"): void => {
+      const stored = memory.find("ManifestWork", workName);
+      const metadata = { ...stored?.metadata, generation: of };
+      const conditions = [{ ...applied, status, observedGeneration }];
+      memory.edit("ManifestWork", workName, { ...stored, metadata, status: { conditions } });
+    };
+    storeWork(workName, {}, uid, annotations);
+    told(2, generation);
+    await attempt(going);
+    const first = generation === 2 ? [`patch ${workName}`] : [];
+    expect(requests).toEqual(first);
+    told(2, 3);
+    await attempt(going);
+    expect(requests).toEqual(first);
+    // Also when the spoke could not take it: nothing more is to be had.
+    told(3, 3, "False");
+    await attempt(going);
+    expect(requests).toEqual([...first, `delete ${workName}`]);
+  },
+);
 
 test("the work of a silent cluster is not deleted yet, so that it can still be orphaned", async () => {
   const { requests, stored } = await removed({ cluster: { available: "Unknown" }, work: {} });
