@@ -219,7 +219,11 @@ export class KeepingReflector<Item extends Kept> implements Disposable {
     this.#version = undefined;
     if (!this.#isCurrent) return;
     this.#isCurrent = false;
-    this.#handlers.onInterrupted?.();
+    try {
+      this.#handlers.onInterrupted?.();
+    } catch (error) {
+      this.#handlers.onBug(error);
+    }
   }
 
   /** Returns true when the watch lasted as long as it had asked for, or the signal ended it. */

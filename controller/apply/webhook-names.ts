@@ -1,3 +1,4 @@
+import { isServerFailure } from "../../access/kube/api-error.ts";
 import { findWebhooks } from "../../access/kube/find-webhook.ts";
 import type { KubeClient } from "../../access/kube/kube-client.ts";
 import { foreignText } from "../../api/foreign-text.ts";
@@ -28,7 +29,9 @@ export class WebhookNames {
     const wanted = [...named].slice(0, mostNames).filter((one) => !this.#configurations.has(one));
     if (wanted.length > 0) {
       // The results are reported also when this search fails.
-      const found = await findWebhooks(wanted, client, signal).catch(() => undefined);
+      const found = await findWebhooks(wanted, client, signal).catch((error: unknown) => {
+        if (!isServerFailure(error)) throw error;
+      });
       signal.throwIfAborted();
       for (const webhook of wanted) {
         const one = found?.get(webhook);

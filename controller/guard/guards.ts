@@ -1,4 +1,5 @@
 import type { KubeClient } from "../../access/kube/kube-client.ts";
+import { logFailure } from "../../access/log.ts";
 import type { Clock } from "../../access/time/clock.ts";
 import type { ClusterProfileRef, Component } from "../../api/component.ts";
 import { targetId } from "../../api/keys.ts";
@@ -83,7 +84,12 @@ export class Guards {
     } catch (err) {
       signal.throwIfAborted();
       const fields = { ...lastingLogFieldsOf(component), err };
-      this.#options.log.debug(fields, "Removing without knowing what the guard does");
+      logFailure(
+        this.#options.log,
+        "debug",
+        fields,
+        "Removing without knowing what the guard does",
+      );
     }
     return guard;
   }

@@ -96,7 +96,10 @@ function reflecting(scripts: readonly Script[], list?: KubeList): Reflector {
       onError: (error) => errors.push(error),
       onBug: (error) => bugs.push(error),
       onSynced: ({ wentBack }) => void (wentBack && told.push("wentBack")),
-      onInterrupted: () => told.push("interrupted"),
+      onInterrupted: () => {
+        told.push("interrupted");
+        if (told.includes("+bug at the end")) throw new TypeError("bug");
+      },
     },
     stop.signal,
   );
@@ -240,6 +243,17 @@ describe("a reflector", () => {
       reflecting(scripts.length === 0 ? [{ end: apiError(400, "BadRequest") }] : scripts, list);
       await vi.waitFor(() => expect(bugs[0]).toEqual(new TypeError("bug")), { timeout: 60_000 });
       expect(errors.filter((error) => !(error instanceof ApiError))).toEqual([]);
+    },
+  );
+
+  test.each([["ends" as const], [new ConnectionError("refused", "no")]])(
+    "tells a bug of who hears of the interruption, and watches again (%s)",
+    async (end) => {
+      const events = [added("bug at the end", "6"), bookmark("7", true)];
+      reflecting([{ events, lastsMs: 1, end }]);
+      await watched(2);
+      expect(bugs).toEqual([new TypeError("bug")]);
+      expect(errors).toEqual(end === "ends" ? [] : [end]);
     },
   );
 
