@@ -65,15 +65,15 @@ export const configKeys: Check = ({ spec }) =>
     }),
   );
 
-/** The two names of the settings; the first one wins. */
-const settingsFields = ["namespace", "namespaceConfiguration"] as const;
+/** The two names of the settings of the Namespace; the first one wins. */
+export const namespaceFields = ["namespace", "namespaceConfiguration"] as const;
 const levels = ["privileged", "baseline", "restricted"];
 const podSecurity = "pod-security.kubernetes.io/";
 const ownPrefixes = ["operator.knative.dev/", "knfleet.dev/"];
 
 /** Labels and annotations of the Namespace: well-formed, and none that switches protection off. Security: T-61. */
 export const namespaceSettings: Check = ({ spec, before }) =>
-  settingsFields.flatMap((field) => {
+  namespaceFields.flatMap((field) => {
     const settings = recordAt(spec, field);
     const oldLabels = recordAt(before, field, "labels");
     const labelsPath = below("spec", field, "labels");
@@ -93,12 +93,12 @@ export const namespaceSettings: Check = ({ spec, before }) =>
 /** A key has different values in the two settings. */
 export const namespaceTwice: Check = ({ spec }) =>
   ["labels", "annotations"].flatMap((part) => {
-    const first = recordAt(spec, settingsFields[0], part);
-    return textsOf(recordAt(spec, settingsFields[1], part)).flatMap(([key, value]) =>
+    const first = recordAt(spec, namespaceFields[0], part);
+    return textsOf(recordAt(spec, namespaceFields[1], part)).flatMap(([key, value]) =>
       problemIf(
         Object.hasOwn(first, key) && first[key] !== value,
-        below("spec", settingsFields[1], part, key),
-        `spec.${settingsFields[0]} sets the key, too, and wins`,
+        below("spec", namespaceFields[1], part, key),
+        `spec.${namespaceFields[0]} sets the key, too, and wins`,
       ),
     );
   });

@@ -9,6 +9,7 @@ import {
   textsOf,
 } from "../../../api/fields.ts";
 import { maxPatches } from "../../../render/patches/patches.ts";
+import { namespaceFields } from "../metadata.ts";
 import {
   below,
   type Check,
@@ -21,6 +22,7 @@ import {
 } from "../rule.ts";
 import {
   isHarmlessConfig,
+  isHarmlessNamespaceKey,
   isHarmlessPodAnnotation,
   isHarmlessVariable,
 } from "./harmless-fields.ts";
@@ -48,6 +50,7 @@ function settingsIn(spec: Fields): readonly StrongPart[] {
     ...imagesIn(spec),
     ...workloadsIn(spec),
     ...configIn(spec),
+    ...namespaceIn(spec),
   ];
 }
 
@@ -142,6 +145,20 @@ function configIn(spec: Fields): readonly StrongPart[] {
         what: `the setting ${quoteValue(key)}`,
         value: ["config", name, key, text],
       })),
+  );
+}
+
+function namespaceIn(spec: Fields): readonly StrongPart[] {
+  return namespaceFields.flatMap((field) =>
+    ["labels", "annotations"].flatMap((part) =>
+      textsOf(recordAt(spec, field, part))
+        .filter(([key]) => !isHarmlessNamespaceKey(key))
+        .map(([key, text]) => ({
+          path: below("spec", field, part, key),
+          what: `the namespace's ${part.slice(0, -1)} ${quoteValue(key)}`,
+          value: ["namespace", part, key, text],
+        })),
+    ),
   );
 }
 

@@ -84,6 +84,15 @@ export function isHarmlessPodAnnotation(key: string): boolean {
   return harmlessAnnotation.test(key);
 }
 
+// Policy engines and platforms read users, rights and exceptions from a namespace, each under names of its own.
+const harmlessNamespaceKey =
+  /^(?:[^/]+|(?:app|pod-security)\.kubernetes\.io\/[^/]+|(?:topology\.)?istio\.io\/[^/]+|linkerd\.io\/inject)$/;
+
+/** False for a label or annotation by which a namespace may be given rights, or be left out of what protects the cluster. The levels of pod security have a rule of their own. */
+export function isHarmlessNamespaceKey(key: string): boolean {
+  return harmlessNamespaceKey.test(key);
+}
+
 const hostFeature = /host(?:path|network|pid|ipc)|addcapabilities/i;
 const switchedOff = [null, "disabled", "Disabled"];
 

@@ -67,6 +67,14 @@ describe("a setting that brings more than Knative needs the right, and the store
       'spec.config.features["kubernetes.podspec-volumes-hostpath"]: the setting "kubernetes.podspec-volumes-hostpath"',
     ],
     [
+      { namespace: { labels: { a: "b", "admission.gatekeeper.sh/ignore": "true" } } },
+      'spec.namespace.labels["admission.gatekeeper.sh/ignore"]: the namespace\'s label "admission.gatekeeper.sh/ignore"',
+    ],
+    [
+      { namespaceConfiguration: { annotations: { "openshift.io/sa.scc.uid-range": "0/1" } } },
+      'spec.namespaceConfiguration.annotations["openshift.io/sa.scc.uid-range"]: the namespace\'s annotation "openshift.io/sa.scc.uid-range"',
+    ],
+    [
       { patches: [patch("merge", inPod({ hostPID: true }))] },
       'spec.patches[0]: a patch of "spec.template.spec.hostPID"',
     ],
@@ -108,6 +116,12 @@ describe("a setting that brings more than Knative needs the right, and the store
     workload({ hostNetwork: false, env: [variable("A"), variable("KUBERNETES_MIN_VERSION")] }),
     workload({ annotations: { "sidecar.istio.io/inject": "false", "prometheus.io/port": "b" } }),
     { config: { features: { "kubernetes.podspec-volumes-hostpath": "disabled", a: "enabled" } } },
+    {
+      namespace: {
+        labels: { "istio-injection": "enabled", "istio.io/rev": "stable" },
+        annotations: { "linkerd.io/inject": "enabled", owner: "team-a" },
+      },
+    },
   ])("but for %j", async (spec) => {
     expect(await refusedFor(spec)).toEqual([]);
   });
