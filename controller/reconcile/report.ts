@@ -69,8 +69,8 @@ function logOutcome(
   else child.debug(fields, "Reconciled, nothing new");
 }
 
-// A removal has no watches: only another attempt can see that the wait is over.
-const removalPaceMs = 10_000;
+// A removal has no watches: only another attempt can see that the wait is over. One that waits for users' objects can do so for weeks, and there may be thousands.
+const removalPaceMs = 60_000;
 
 /** Whether only a change of what is watched can help. */
 function isParked(outcome: Outcome): boolean {
@@ -93,7 +93,7 @@ export function nextOf(outcome: Outcome, pollMs: number): Next {
   const leastMs = askedWaitMs(error);
   return {
     kind: "backoff",
-    ...(waits ? { mostMs: Math.min(removalPaceMs, pollMs) } : {}),
+    ...(waits ? { mostMs: removalPaceMs } : {}),
     ...(leastMs > 0 ? { leastMs } : {}),
   };
 }
