@@ -60,7 +60,10 @@ export class ClusterClaims implements Disposable {
     this.#watch = new Reflector(
       { client, clock, ref: { resource: leases, namespace, labelSelector: claimLabel } },
       {
-        onChange: () => undefined,
+        // Nobody but its holder changes a claim; one that is another's now is asked for again.
+        onChange: (claim, before) => {
+          if (before !== undefined && !isOfSame(claim, before)) this.#lose(before);
+        },
         onDelete: (claim) => {
           this.#lose(claim);
           this.#free(claim.metadata.name);
@@ -241,6 +244,11 @@ function holderOf(claim: KubeObject | undefined): ClusterProfileRef | undefined 
   if (typeof spec !== "object" || spec === null || !("holderIdentity" in spec)) return undefined;
   const [namespace = "", name = "", ...more] = String(spec.holderIdentity).split("/");
   return namespace === "" || name === "" || more.length > 0 ? undefined : { namespace, name };
+}
+
+function isOfSame(claim: KubeObject, before: KubeObject): boolean {
+  const [now, was] = [claim, before].map(holderOf);
+  return now?.namespace === was?.namespace && now?.name === was?.name;
 }
 
 function refusal(holder: ClusterProfileRef | undefined): FleetError {

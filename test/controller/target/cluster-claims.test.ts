@@ -145,6 +145,18 @@ test("a claim that somebody deletes is made again by its holder, which need not 
   expect(claims()).toEqual({ x: "fleet/a" });
 });
 
+test("a claim that somebody gives to another ClusterProfile is no longer its holder's", async () => {
+  const one = replica();
+  const connection = to("x");
+  await one.claim(a, connection, signal);
+  const claim = hub.find("Lease", "knfleet-cluster-x");
+  hub.edit("Lease", "knfleet-cluster-x", { ...claim, spec: { holderIdentity: "fleet/b" } });
+  await expect.poll(() => freed).toEqual(["a"]);
+  await expect(one.claim(a, connection, signal)).rejects.toThrow(
+    /ClusterProfile fleet\/b leads to/,
+  );
+});
+
 test("of its own removals of claims a holder is not told", async () => {
   const one = replica();
   await one.claim(a, to("x"), signal);
