@@ -30,13 +30,18 @@ export async function startHealthServer(
   address: ListenAddress,
   deps: HealthDeps,
 ): Promise<HealthServer> {
-  const server = createServer((request, response) => {
+  // Node looks each 30 s for what has lasted for too long, unless it is told otherwise.
+  const limits = {
+    requestTimeout: 10_000,
+    headersTimeout: 10_000,
+    connectionsCheckingInterval: 1_000,
+  };
+  const server = createServer(limits, (request, response) => {
     answer(request, deps).then(
       (reply) => send(response, reply),
       () => send(response, { status: 500, text: "error" }),
     );
   });
-  server.requestTimeout = 10_000;
   server.listen(address.port, address.host);
   try {
     await once(server, "listening");
