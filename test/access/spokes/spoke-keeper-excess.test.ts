@@ -3,6 +3,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { KeepBudget } from "../../../access/kube/keep-budget.ts";
 import { KeepingReflector } from "../../../access/kube/reflector.ts";
 import { ExcessPause } from "../../../access/spokes/excess-pause.ts";
+import { delay } from "../../../access/time/clock.ts";
 import { systemClock } from "../../../access/time/system-clock.ts";
 import type { KubeObject } from "../../../api/kubernetes.ts";
 import { knownResource } from "../../../api/resources.ts";
@@ -70,6 +71,35 @@ test.each(["a watch", "pages"])(
     expect(versions()).toBeLessThanOrEqual(way === "pages" ? 2 : 1);
   },
 );
+
+test("a spoke that has events without end is read at its pace, whatever connection they come from", async () => {
+  const none = new KeepBudget({
+    kind: { objects: 100_000, bytes: 1024 ** 3 },
+    cluster: { objects: 100_000, bytes: 1024 ** 3 },
+    own: 1024 ** 3,
+    shared: 1024 ** 3,
+    sharedPerCluster: 0,
+  });
+  const { client } = await connected(() => ({}), {
+    kept: none,
+    all: ({ path }) => (path.includes("watch=true") ? names(2_500) : undefined),
+  });
+  const startedAt = performance.now();
+  let heard = 0;
+  const { signal } = keeperSignal();
+  for (const kind of ["ConfigMap", "Secret"]) {
+    const ref = { resource: knownResource("v1", kind) };
+    const onChange = (): number => (heard += 1);
+    const handlers = { onChange, onDelete: () => undefined, onBug: rethrow };
+    const watch = { client, clock: systemClock, ref, keep: (object: KubeObject) => object };
+    new KeepingReflector<KubeObject>(watch, handlers, signal).synced.catch(() => undefined);
+  }
+  await expect.poll(() => heard, patience).toBeGreaterThan(1_400);
+  await delay(systemClock, 300, signal);
+  // 5,000 were sent: 1,500 are read at once, then 60 a second, and of each watch the rest of 64 KiB that have come.
+  const seconds = (performance.now() - startedAt) / 1_000;
+  expect(heard).toBeLessThanOrEqual(1_500 + 60 * seconds + 2 * 600);
+});
 
 test("the pauses after an excess grow, and begin anew after an hour without one", () => {
   const pause = new ExcessPause();

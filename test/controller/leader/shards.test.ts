@@ -76,6 +76,23 @@ test("the first replica takes all shards, and the second gets half of them", asy
   expect(allHeld()).toBe("0 1 2 3 fleet");
 });
 
+test("replicas that began at once do not go on asking at once", async () => {
+  const askedAt = new Map<string, Set<number>>();
+  for (const identity of ["one", "two"]) {
+    const times = new Set<number>();
+    askedAt.set(identity, times);
+    const requestMs = (): number => {
+      times.add(Math.round(clock.now()));
+      return 0;
+    };
+    start(identity, { shards: 2, requestMs });
+  }
+  await pass(60);
+  const [one = new Set(), two = new Set()] = askedAt.values();
+  expect(one.size).toBeGreaterThan(10);
+  expect(one.intersection(two).size).toBeLessThan(one.size / 2);
+});
+
 test("three replicas share four shards as evenly as possible, and each holds at least one", async () => {
   for (const identity of ["one", "two", "three"]) start(identity, { shards: 4 });
   await pass(20);
