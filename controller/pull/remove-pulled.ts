@@ -55,8 +55,7 @@ export async function removePulled(
     const message = `Removed everything of this component from ${clusterNameOf(component)}`;
     await deps.events.record(component, { type: "Normal", reason: "Removed", message }, signal);
   }
-  await release(attempt, deps.hub, signal);
-  return { kind: "done" };
+  return release(attempt, deps, signal);
 }
 
 type Failed = Extract<Outcome, { kind: "failed" }>;

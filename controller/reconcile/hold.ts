@@ -1,11 +1,14 @@
 import { ApiError } from "../../access/kube/api-error.ts";
 import type { KubeClient } from "../../access/kube/kube-client.ts";
+import { codeOfRefusal, obstacleIn } from "../../access/kube/obstacle.ts";
 import { type Component, componentKinds } from "../../api/component.ts";
 import {
   managedClusterAnnotation,
   managedClusterOf,
   pushedBeforeAnnotation,
 } from "../../api/delivery.ts";
+import { FleetError } from "../../api/errors.ts";
+import { foreignText } from "../../api/foreign-text.ts";
 import {
   recordedNamespace,
   spokeNamespaceAnnotation,
@@ -14,6 +17,7 @@ import { asComponent, componentRef, hasFinalizer } from "../component-identity.t
 import type { Next } from "../queue/delays.ts";
 import type { StatusWriter } from "../status/status-writer.ts";
 import type { Attempt, ReconcileDeps, Subject } from "./reconcile-deps.ts";
+import { conclude } from "./report.ts";
 
 /** The component has no finalizer, so nothing may be written to its target. Without a cause: the component is gone or being deleted. */
 export class NotHeld extends Error {
@@ -54,8 +58,8 @@ interface Place {
 type HoldDeps = Pick<ReconcileDeps, "hub" | "events"> & Place;
 
 /**
- * Adds our finalizer and records the namespace of the installation, where they are missing. To be awaited before the first write to the target. Throws `NotHeld` with the
- * error of the hub as its cause, and the reason of the signal.
+ * Adds our finalizer and records the namespace of the installation, where they are missing. To be awaited before the first write to the target. Throws FleetError `ApplyFailed` when a
+ * policy, a webhook or a quota of the hub does not take that, `NotHeld` with any other error of the hub as its cause, and the reason of the signal.
  */
 export async function hold(
   attempt: Attempt,
@@ -80,14 +84,30 @@ export async function hold(
   installation.isUntouched = false;
 }
 
-/** Runs a write of the hub. Its failure becomes the cause of `NotHeld`. */
+/** Runs a write of the hub. Its failure becomes the cause of `NotHeld`, unless somebody has to hear of it. */
 async function orThrowNotHeld<T>(write: () => Promise<T>, signal: AbortSignal): Promise<T> {
   try {
     return await write();
   } catch (error) {
     signal.throwIfAborted();
+    const sentence =
+      "Nothing is written to the cluster, because the hub does not take the finalizer";
+    const refusal = refusalOf(error, sentence);
+    if (refusal !== undefined) throw refusal;
     throw error instanceof Error && !(error instanceof NotHeld) ? new NotHeld(error) : error;
   }
+}
+
+const longestText = 400;
+
+/** What the hub will refuse again, for the status of the component; undefined for an error that passes. A missing right is the hub's, and so has no code of a spoke. */
+function refusalOf(cause: unknown, sentence: string): FleetError | undefined {
+  if (!(cause instanceof ApiError)) return undefined;
+  const obstacle = obstacleIn(cause);
+  if (obstacle === undefined && ![400, 403, 422].includes(cause.status)) return undefined;
+  const code = obstacle === undefined ? undefined : codeOfRefusal(cause);
+  const why = obstacle ?? foreignText(cause.message, longestText);
+  return new FleetError("ApplyFailed", `${sentence}: ${why}`, { ...(code && { code }), cause });
 }
 
 type Client = Pick<KubeClient, "get" | "patch">;
@@ -104,18 +124,35 @@ export function addFinalizer(
   return editFinalizers(component, { client, isHeld: true, annotations }, signal);
 }
 
-interface Releasing extends Pick<Attempt, "installation"> {
-  readonly writer: Pick<StatusWriter, "latest">;
-}
-
-/** Removes our finalizer: the hub may delete the component. */
-export async function release(
-  { installation, writer }: Releasing,
+/** Removes our finalizer. Other finalizers stay. Nothing happens to a component that is gone. */
+export async function removeFinalizer(
+  component: Component,
   client: Client,
   signal: AbortSignal,
 ): Promise<void> {
-  await editFinalizers(writer.latest, { client, isHeld: false, annotations: {} }, signal);
+  await editFinalizers(component, { client, isHeld: false, annotations: {} }, signal);
+}
+
+/** Removes our finalizer as the last act of a removal: the hub may delete the component. What the hub refuses is told in the status. Rejects with any other error of the hub. */
+export async function release(
+  attempt: Attempt,
+  deps: Parameters<typeof conclude>[1] & Pick<ReconcileDeps, "hub">,
+  signal: AbortSignal,
+): Promise<Next> {
+  const { installation, writer } = attempt;
+  try {
+    await removeFinalizer(writer.latest, deps.hub, signal);
+  } catch (cause) {
+    signal.throwIfAborted();
+    const sentence = "Everything is removed, but the hub does not let the finalizer go";
+    const error = refusalOf(cause, sentence);
+    if (error === undefined) throw cause;
+    const steps = { eligible: true, resolved: true };
+    const outcome = { kind: "failed", steps, error, isRemoval: true } as const;
+    return conclude({ ...attempt, outcome }, deps, signal);
+  }
   installation.isReleased = true;
+  return { kind: "done" };
 }
 
 interface Edit {

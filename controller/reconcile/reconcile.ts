@@ -52,8 +52,6 @@ export function reconcile(
 ): Promise<Next> {
   const { component } = attempt;
   return whileHeld(async () => {
-    // Put a lost finalizer back before connecting: the cluster may be unreachable, and the component must not go without its installation.
-    if (wasWritten(attempt) && !isHeldBack(component, deps)) await hold(attempt, deps, signal);
     const ended = await installComponent(attempt, deps, signal);
     const outcome = { ...ended, protection: deps.guards.protectionOf(component) };
     return conclude({ ...attempt, outcome }, deps, signal);
@@ -69,7 +67,9 @@ async function installComponent(
   const { component } = attempt;
   using preparing = new Follower(signal);
   try {
-    // Before all requests: without permission the component must learn nothing about its cluster.
+    // Put a lost finalizer back before connecting: the cluster may be unreachable, and the component must not go without its installation.
+    if (wasWritten(attempt) && !isHeldBack(component, deps)) await hold(attempt, deps, signal);
+    // Before all requests to it: without permission the component must learn nothing about its cluster.
     assertPermitted(component, deps);
     assertOnlyOne(component, deps);
     if (isHandedBack(component)) await letGo(attempt, deps, signal);

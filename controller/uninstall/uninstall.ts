@@ -39,10 +39,8 @@ export async function uninstall(
   const steps = { eligible: false, resolved: false };
   const retry = await removeInstallation({ ...attempt, steps }, deps, signal);
   if (retry !== undefined) return retry;
-  // From here on only the hub can fail, and such a failure is not written to the status.
   await writer.stopProgress();
-  await release(attempt, deps.hub, signal);
-  return { kind: "done" };
+  return release(attempt, deps, signal);
 }
 
 /** Removes the installation, if there is one. Undefined when the finalizer may be removed; otherwise when to come back. */

@@ -3,8 +3,7 @@ import { beforeEach, expect, test } from "vitest";
 import type { Component } from "../../../api/component.ts";
 import type { ObjectMeta } from "../../../api/kubernetes.ts";
 import { hasFinalizer, asComponent } from "../../../controller/component-identity.ts";
-import { addFinalizer, release } from "../../../controller/reconcile/hold.ts";
-import { Installation } from "../../../controller/reconcile/installation.ts";
+import { addFinalizer, removeFinalizer } from "../../../controller/reconcile/hold.ts";
 import { serving } from "../../support/component.ts";
 import { MemoryHub } from "../../support/memory-hub.ts";
 
@@ -22,11 +21,6 @@ function stored(metadata: Partial<ObjectMeta> = {}): Component {
   const component = asComponent(object);
   if (component === undefined) throw new Error("It is no component");
   return component;
-}
-
-/** What `release` is given for a component. */
-function holding(component: Component) {
-  return { installation: new Installation(component.metadata.uid), writer: { latest: component } };
 }
 
 function finalizers(): readonly string[] | undefined {
@@ -49,7 +43,7 @@ test("our finalizer comes after others' and is there once", async () => {
 test("our finalizer goes and others' stay, also when they came in between", async () => {
   const component = stored({ finalizers: [ours] });
   stored({ finalizers: [ours, "late"] });
-  await release(holding(component), hub, signal);
+  await removeFinalizer(component, hub, signal);
   expect(finalizers()).toEqual(["late"]);
 });
 
@@ -63,7 +57,7 @@ test("a component that is being deleted gets no finalizer", async () => {
 test("a component that is gone has nothing to lose", async () => {
   const component = stored({ finalizers: [ours] });
   hub.drop("KnativeServing", "knative-serving");
-  await expect(release(holding(component), hub, signal)).resolves.toBeUndefined();
+  await expect(removeFinalizer(component, hub, signal)).resolves.toBeUndefined();
 });
 
 test("the finalizer of a component for a spoke comes with the namespace that it is installed in, in one request", async () => {

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 
+import { ApiError } from "../../../access/kube/api-error.ts";
 import type { KubeClient } from "../../../access/kube/kube-client.ts";
 import { type Component, componentKinds } from "../../../api/component.ts";
 import { FleetError } from "../../../api/errors.ts";
@@ -109,6 +110,72 @@ test("the error of a hub that refuses the finalizer is the cause, and nothing ma
   expect(subject.installation.isUntouched).toBe(true);
 });
 
+function refusing(message: string, status = 403): KubeClient["patch"] {
+  const request = "PATCH /knativeservings";
+  const facts = { status, reason: "", message, causes: [], isStatus: true, request };
+  return () => Promise.reject(new ApiError(facts));
+}
+
+const policy = `ValidatingAdmissionPolicy 'labels' with binding 'labels' denied request: no owner`;
+
+test.each([
+  [policy, "the ValidatingAdmissionPolicy labels denies it", "AdmissionRefused"],
+  ["needs an owner", "needs an owner", undefined],
+])("a component whose finalizer the hub does not take says why: %s", async (message, why, code) => {
+  const status = { version: "1.23.0" };
+  const component = serving({ spec, status });
+  const { dispatcher, stored, settle, subject, deps } = holding(component, refusing(message));
+  const sentence = `Nothing is written to the cluster, because the hub does not take the finalizer: ${why}`;
+  await expect(hold(subject, deps, signal)).rejects.toMatchObject({
+    reason: "ApplyFailed",
+    message: expect.stringContaining(sentence),
+    ...(code && { code }),
+  });
+  await using _dispatcher = dispatcher;
+  dispatcher.componentChanged(stored(), undefined);
+  await settle();
+  expect(stored().status?.conditions).toContainEqual(
+    expect.objectContaining({
+      type: "InstallSucceeded",
+      status: "False",
+      message: expect.stringContaining(sentence),
+    }),
+  );
+});
+
+test("a removed component whose finalizer the hub does not let go says why, and goes when it does", async () => {
+  const metadata = { deletionTimestamp, finalizers: [finalizer] };
+  let isRefused = true;
+  const memory = new MemoryHub();
+  const hub = hubWithNone({
+    memory,
+    patch: (...args) => (isRefused ? refusing(policy, 422) : memory.patch)(...args),
+  });
+  memory.edit(kind, name, serving({ spec, metadata }));
+  const component = hub.stored();
+  const installation = new Installation(component.metadata.uid);
+  installation.isUntouched = true;
+  const take = (): Promise<void> => Promise.resolve();
+  const deps = { ...hub.deps, events: { record: take, audit: take }, onChange: unexpected };
+  const remove = () =>
+    installation.attempt(
+      { component, ...deps },
+      (writer, either) => uninstall({ component, installation, writer }, deps, either),
+      signal,
+    );
+  expect(await remove()).toEqual({ kind: "backoff" });
+  expect(hub.stored().status?.conditions).toContainEqual(
+    expect.objectContaining({
+      message: expect.stringContaining(
+        "Everything is removed, but the hub does not let the finalizer go: the ValidatingAdmissionPolicy labels denies it",
+      ),
+    }),
+  );
+  isRefused = false;
+  expect(await remove()).toEqual({ kind: "done" });
+  expect(hub.stored().metadata["finalizers"]).toEqual([]);
+});
+
 test("a component that was deleted before the first write to its cluster is removed without its cluster", async () => {
   const deleted = new AbortController();
   const memory = new MemoryHub();
@@ -151,7 +218,7 @@ test("a component that was deleted before the first write to its cluster is remo
 test("a component that was released asks no cluster again while the watch of the hub lags, unless the hub was restored", async () => {
   const metadata = { deletionTimestamp, finalizers: [finalizer, "other"] };
   const { subject, deps, stored } = holding(serving({ spec, metadata }));
-  await release(subject, deps.hub, signal);
+  await release(subject, deps, signal);
   expect(stored().metadata["finalizers"]).toEqual(["other"]);
   const unasked = { ...deps, onChange: unexpected };
   expect(await uninstall(subject, unasked, signal)).toEqual({ kind: "done" });
