@@ -59,7 +59,7 @@ describe("the bootstrap in a clean clone", () => {
       spawn("sh", ["-euc", lines], { cwd: clone, env: environmentOfUser() }),
     );
     expect(stderr).toBe("");
-    expect(stdout).toMatch(/Release Files: \S+\/releases \(Serving 1\.23\./);
+    expect(stdout).toMatch(/Release Files: .+\/releases \(Serving 1\.23\./);
     expect(code).toBe(0);
   });
 

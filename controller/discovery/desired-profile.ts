@@ -11,6 +11,7 @@ import {
   propertiesOf,
 } from "../../api/cluster-profile.ts";
 import { conditionOf } from "../../api/conditions.ts";
+import { isSameJson } from "../../api/fields.ts";
 import { foreignText } from "../../api/foreign-text.ts";
 import { describe, type Manifest, type NamespacedName } from "../../api/kubernetes.ts";
 import {
@@ -113,7 +114,7 @@ export function goneStatus(profile: ClusterProfile, now: Date): Manifest {
   const joined = conditionOf(status?.conditions, "Joined");
   const source = {
     ...statusSource(profile, status?.version?.kubernetes),
-    access: status?.accessProviders?.[0],
+    access: status?.accessProviders?.find(({ name }) => name === provider),
     properties: propertiesOf(profile),
     conditions: [
       { type: healthCondition, status: "False", reason: "SourceGone", message },
@@ -158,4 +159,15 @@ function statusSource(
 /** The address that a profile of `register` offers. */
 export function registeredCluster({ status }: ClusterProfile): AccessCluster | undefined {
   return status?.accessProviders?.[0]?.cluster ?? undefined;
+}
+
+/** What a profile says of the cluster at an address: that it answers. Undefined: nothing, something else, or of another address. */
+export function toldCheck(
+  profile: ClusterProfile | undefined,
+  cluster: AccessCluster,
+): EndpointCheck | undefined {
+  const { conditions, accessProviders, version } = profile?.status ?? {};
+  if (conditionOf(conditions, healthCondition)?.status !== "True") return undefined;
+  const isSame = accessProviders?.some((one) => isSameJson(one.cluster, cluster)) === true;
+  return isSame ? { kind: "answers", kubernetes: version?.kubernetes } : undefined;
 }

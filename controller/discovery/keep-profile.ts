@@ -1,12 +1,14 @@
 import { ApiError } from "../../access/kube/api-error.ts";
 import type { KubeClient } from "../../access/kube/kube-client.ts";
-import type { CheckEndpoint } from "../../access/profiles/check-endpoint.ts";
+import { obstacleIn } from "../../access/kube/obstacle.ts";
+import type { CheckEndpoint, EndpointCheck } from "../../access/profiles/check-endpoint.ts";
 import type { ProfileSource } from "../../access/profiles/profile-objects.ts";
 import type { Clock } from "../../access/time/clock.ts";
-import type { ClusterProfile } from "../../api/cluster-profile.ts";
+import type { AccessCluster, ClusterProfile } from "../../api/cluster-profile.ts";
 import { conditionOf } from "../../api/conditions.ts";
 import { isSameJson } from "../../api/fields.ts";
-import { describe } from "../../api/kubernetes.ts";
+import { foreignText } from "../../api/foreign-text.ts";
+import { describe, type NamespacedName } from "../../api/kubernetes.ts";
 import { knownResource } from "../../api/resources.ts";
 import type { EventRecorder } from "../events.ts";
 import type { Log } from "../log.ts";
@@ -20,6 +22,7 @@ import {
   healthCondition,
   registeredCluster,
   registeredStatus,
+  toldCheck,
 } from "./desired-profile.ts";
 import { PacedChecks } from "./paced-checks.ts";
 import { managerOf, type PlannedProfile } from "./plan.ts";
@@ -67,6 +70,9 @@ export class ProfileKeeper {
   /** The last Event about a name that another manager has, by the key of the profile. */
   readonly #taken = new Map<string, string>();
 
+  /** Why the hub refused a profile, as it was told last, by the key of the profile. */
+  readonly #refused = new Map<string, string>();
+
   constructor(options: ProfileKeeperOptions) {
     this.#options = options;
     this.#checks = new PacedChecks(options);
@@ -97,6 +103,7 @@ export class ProfileKeeper {
     this.#checks.forget(key);
     this.#writer.forget(key);
     this.#taken.delete(key);
+    this.#refused.delete(key);
   }
 
   async #writeDiscovered(
@@ -113,7 +120,11 @@ export class ProfileKeeper {
     }
     const apiVersion = caches.profileVersion;
     const desired = desiredProfile(source, facts, { ref, apiVersion, present });
-    const hasChanged = await this.#writer.write(desired, present, signal);
+    const hasChanged = await this.#orTell(
+      { key, subject: source.object, ref },
+      () => this.#writer.write(desired, present, signal),
+      signal,
+    );
     const next = this.#nextOf(key, source, facts);
     const health = healthIn(desired);
     if (facts.access.kind !== "refused") {
@@ -137,7 +148,12 @@ export class ProfileKeeper {
     const { health, kubernetes } = source;
     const isTold = health !== undefined && (kubernetes !== undefined || health.status !== "True");
     if (isTold) return { access, check: undefined };
-    return { access, check: await this.#checks.run(key, access.cluster, signal) };
+    return { access, check: await this.#check(key, access.cluster, signal) };
+  }
+
+  #check(key: string, cluster: AccessCluster, signal: AbortSignal): Promise<EndpointCheck> {
+    const told = toldCheck(this.#options.caches.profiles.get(key), cluster);
+    return this.#checks.run(key, { cluster, told }, signal);
   }
 
   async #accessOf({ access, secret }: Source, signal: AbortSignal): Promise<SourceAccess> {
@@ -146,6 +162,33 @@ export class ProfileKeeper {
     const ref = { resource: knownResource("v1", "Secret"), namespace, name };
     const { clock, hub } = this.#options;
     return accessOfSecret(await hub.get(ref, {}, signal), key, clock.date().getTime());
+  }
+
+  /** Writes a profile. What the hub will refuse again is told at its source, once. Rejects as the write does. */
+  async #orTell<T>(
+    {
+      key,
+      subject,
+      ref,
+    }: { readonly key: string; readonly subject: SourceObject; readonly ref: NamespacedName },
+    write: () => Promise<T>,
+    signal: AbortSignal,
+  ): Promise<T> {
+    try {
+      const written = await write();
+      this.#refused.delete(key);
+      return written;
+    } catch (error) {
+      const why = error instanceof ApiError ? refusalIn(error) : undefined;
+      const told = why === undefined ? undefined : `${subject.metadata.uid} ${why}`;
+      if (told !== undefined && this.#refused.get(key) !== told) {
+        const profile = describe({ kind: "ClusterProfile", ...ref });
+        const message = `The hub does not take ${profile}: ${why}`;
+        this.#record(subject, { reason: "ProfileRefused", message }, signal);
+        this.#refused.set(key, told);
+      }
+      throw error;
+    }
   }
 
   #leaveTaken(key: string, { source, ref, manager }: Planned<"taken">, signal: AbortSignal): Kept {
@@ -198,7 +241,7 @@ export class ProfileKeeper {
     const profile = caches.profiles.get(key);
     const cluster = profile === undefined ? undefined : registeredCluster(profile);
     if (cluster === undefined) return { state: "unhealthy", next: { kind: "done" } };
-    const check = await this.#checks.run(key, cluster, signal);
+    const check = await this.#check(key, cluster, signal);
     const state = check.kind === "answers" ? "healthy" : "unhealthy";
     const present = caches.profiles.get(key);
     // `register` may have written another address during the check.
@@ -217,6 +260,17 @@ export class ProfileKeeper {
     const event = { type: "Warning", reason, message } as const;
     void this.#options.events.record(subject, event, signal);
   }
+}
+
+const longestText = 400;
+
+/** Why the hub refuses a write again and again; undefined for an error that passes. */
+function refusalIn(error: ApiError): string | undefined {
+  const obstacle = obstacleIn(error);
+  if (obstacle !== undefined) return obstacle;
+  return [400, 403, 404, 422].includes(error.status)
+    ? foreignText(error.message, longestText)
+    : undefined;
 }
 
 function healthIn({ conditions }: ProfileSource): ProfileSource["conditions"][number] {

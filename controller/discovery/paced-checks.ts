@@ -36,17 +36,28 @@ export class PacedChecks {
     this.#options = options;
   }
 
-  /** The result that counts now for the cluster of a profile. Rejects with the reason of the signal. */
-  async run(key: string, cluster: AccessCluster, signal: AbortSignal): Promise<EndpointCheck> {
+  /**
+   * The result that counts now for the cluster of a profile. `told` is what the profile on the hub says of the same address, which counts as the last answer after a start. Rejects with
+   * the reason of the signal.
+   */
+  async run(
+    key: string,
+    {
+      cluster,
+      told,
+    }: { readonly cluster: AccessCluster; readonly told?: EndpointCheck | undefined },
+    signal: AbortSignal,
+  ): Promise<EndpointCheck> {
     const { check, clock } = this.#options;
     const of = canonicalJson(cluster);
     const known = this.#known.get(key);
     const before = known?.of === of ? known : undefined;
     if (before !== undefined && clock.now() < before.dueAt) return before.result;
     const result = await check(cluster, signal);
-    const isDoubted =
-      result.kind === "fails" && before?.result.kind === "answers" && !before.isDoubted;
-    const counts = isDoubted ? before.result : result;
+    const last = known === undefined ? { result: told, isDoubted: false } : before;
+    const doubted = doubtedAnswer(result, last);
+    const isDoubted = doubted !== undefined;
+    const counts = doubted ?? result;
     const ms = isDoubted ? doubtedMs : result.kind === "answers" ? answeredMs : failedMs;
     this.#logFailure(key, result, before);
     const dueAt = clock.now() + ms * (0.9 + this.#options.random() / 5);
@@ -71,6 +82,15 @@ export class PacedChecks {
   forget(key: string): void {
     this.#known.delete(key);
   }
+}
+
+/** The last answer, which still counts after one failure. */
+function doubtedAnswer(
+  result: EndpointCheck,
+  last: { readonly result: EndpointCheck | undefined; readonly isDoubted: boolean } | undefined,
+): EndpointCheck | undefined {
+  if (result.kind !== "fails" || last === undefined || last.isDoubted) return undefined;
+  return last.result?.kind === "answers" ? last.result : undefined;
 }
 
 function failureOf(result: EndpointCheck): Error | undefined {

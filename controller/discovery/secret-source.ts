@@ -5,6 +5,7 @@ import {
   type RefusedKubeconfig,
 } from "../../access/profiles/kubeconfig-clusters.ts";
 import { recordAt, textAt } from "../../api/fields.ts";
+import { foreignText } from "../../api/foreign-text.ts";
 import type { KubeObject } from "../../api/kubernetes.ts";
 import {
   annotatedProperties,
@@ -62,7 +63,8 @@ export function sourcesOfSecret(
     secret: { namespace: object.metadata.namespace, name: metadata.name, key },
   } as const;
   const name = metadata.name.replace(/(?<=.)-kubeconfig$/, "");
-  const contexts = metadata.annotations?.[contextsAnnotation] === "*" ? "all" : "current";
+  const asked = metadata.annotations?.[contextsAnnotation] ?? "";
+  const contexts = asked === "*" ? "all" : "current";
   const hint = `, and its annotation ${keyAnnotation} can name one`;
   return readContexts(secret, { key, contexts, nowMs, hint }).map(({ context, access }) => {
     return {
@@ -70,9 +72,16 @@ export function sourcesOfSecret(
       identity: identityOfSource(object, context),
       name: context === undefined ? name : `${name}-${contextPart(context)}`,
       ...(context === undefined ? {} : { context }),
-      access,
+      // The current context may be another cluster than the one that was meant.
+      access: asked === "" || asked === "*" ? access : unknownContexts(asked),
     };
   });
+}
+
+function unknownContexts(asked: string): SourceAccess {
+  const value = JSON.stringify(foreignText(asked, longestKey));
+  const why = `is not read: the annotation ${contextsAnnotation} is ${value}, and only "*" has a meaning`;
+  return { kind: "refused", why };
 }
 
 function keyOf({ metadata }: KubeObject, { kubeconfigKey }: DiscoverySettings): string {

@@ -1,12 +1,14 @@
 import { expect, test } from "vitest";
 
 import type { EndpointCheck } from "../../../access/profiles/check-endpoint.ts";
+import type { Condition } from "../../../api/kubernetes.ts";
 import { sourceOfCluster } from "../../../controller/discovery/cluster-api-source.ts";
 import {
   deletableAt,
   desiredProfile,
   goneStatus,
   registeredStatus,
+  toldCheck,
 } from "../../../controller/discovery/desired-profile.ts";
 import { sourcesOfSecret } from "../../../controller/discovery/secret-source.ts";
 import type { Source, SourceAccess } from "../../../controller/discovery/source.ts";
@@ -176,4 +178,20 @@ test("of a registered profile only health and version are written", () => {
       },
     ],
   });
+});
+
+test.each<[string, Condition["status"], string, EndpointCheck | undefined]>([
+  ["says that it is healthy", "True", "https://a", { kind: "answers", kubernetes: "v1.36.1" }],
+  ["says that it is not", "False", "https://a", undefined],
+  ["is about another address", "True", "https://b", undefined],
+])("a profile tells of a cluster when it %s", (_what, status, server, expected) => {
+  const profile = profileOn("fleet/x", {
+    status: {
+      conditions: [{ type: "ControlPlaneHealthy", status }],
+      accessProviders: [{ name: "x", cluster: { server } }],
+      version: { kubernetes: "v1.36.1" },
+    },
+  });
+  expect(toldCheck(profile, { server: "https://a" })).toEqual(expected);
+  expect(toldCheck(undefined, { server: "https://a" })).toBeUndefined();
 });

@@ -21,7 +21,8 @@ function checksOf(first: EndpointCheck) {
     return Promise.resolve(world.answer);
   };
   const checks = new PacedChecks({ check, clock, log, random: () => 0.5 });
-  const run = (way = cluster): Promise<EndpointCheck> => checks.run("fleet/a", { ...way }, signal);
+  const run = (way = cluster, told?: EndpointCheck): Promise<EndpointCheck> =>
+    checks.run("fleet/a", { cluster: { ...way }, told }, signal);
   return { ...world, world, checks, run };
 }
 
@@ -48,6 +49,17 @@ test("a server that answered is asked twice before it counts as unreachable", as
   await clock.advance(5_000);
   expect(await run()).toBe(fails);
   expect(asked).toHaveLength(3);
+});
+
+test("after a start, what the profile says counts as the last answer: one lost packet is no outage", async () => {
+  const { clock, run } = checksOf(fails);
+  const told = { kind: "answers", kubernetes: "v1.35.0" } as const;
+  expect(await run(cluster, told)).toEqual(told);
+  await clock.advance(5_000);
+  // Its own answer, not that of the profile, counts from then on.
+  expect(await run(cluster, told)).toBe(fails);
+  await clock.advance(15_000);
+  expect(await run(cluster, told)).toBe(fails);
 });
 
 test("another address is asked at once, and nothing is doubted there", async () => {

@@ -57,24 +57,6 @@ test("the credential of a Secret that is being deleted is used no more, and its 
   ]);
 });
 
-test("a Secret may ask for a profile of each context", () => {
-  const contexts = ["main", "eu", "arn:aws:eks/EU_1"];
-  const one = secretOf("many", { contexts });
-  expect(sourcesOfSecret(one, settings, Date.now()).map(({ name }) => name)).toEqual(["many"]);
-  const all = secretOf("many", { contexts, metadata: annotated({ "knfleet.dev/contexts": "*" }) });
-  expect(
-    sourcesOfSecret(all, settings, Date.now()).map(({ name, context }) => [name, context]),
-  ).toEqual([
-    ["many", undefined],
-    ["many-eu", "eu"],
-    [expect.stringMatching(/^many-arn-aws-eks-eu-1-[0-9a-f]{8}$/), "arn:aws:eks/EU_1"],
-  ]);
-});
-
-function annotated(annotations: Readonly<Record<string, string>>) {
-  return { annotations };
-}
-
 test("labels are copied but for those that say how the source is managed", () => {
   const labels = {
     [settings.kubeconfigLabel]: "true",
@@ -221,7 +203,7 @@ test("a Cluster of Cluster API names Secret, version and infrastructure", () => 
     topology: { version: "v1.36.1" },
     infrastructureRef: { kind: "DockerCluster", name: "prod" },
   };
-  const metadata = { labels: { env: "prod" }, ...annotated({ "knfleet.dev/property.gpu": "no" }) };
+  const metadata = { labels: { env: "prod" }, annotations: { "knfleet.dev/property.gpu": "no" } };
   expect(sourceOfCluster(clusterOf("prod", { spec }, metadata))).toMatchObject({
     producer: "cluster-api",
     identity: "Cluster/team-a/prod",

@@ -154,4 +154,8 @@ export const profileWords: SetWords = {
     "A ClusterProfile of that name is there already, and discovery did not make it.",
     "Rename the source, or delete the other ClusterProfile.",
   ],
+  ProfileRefused: [
+    "The hub does not take the ClusterProfile that discovery makes of the source; the message says why.",
+    "Put right what the message names: a policy, a webhook or a quota of the hub, or the namespace of the ClusterProfile.",
+  ],
 };
