@@ -6,7 +6,7 @@ import { conditionOf, valueAt } from "../fleet/json-record.ts";
 import type { StoredEvent, StoredObject } from "../simulator/object-store.ts";
 import type { SimulatedCluster } from "./cluster.ts";
 import type { StageBudgets } from "./components.ts";
-import type { SimulatedFleet } from "./fleet.ts";
+import { profileKey, type SimulatedFleet } from "./fleet.ts";
 import type { Exchange, Sender } from "./network.ts";
 import type { VirtualTime } from "./virtual-time.ts";
 
@@ -23,7 +23,7 @@ export interface ChecksOptions {
 
 /** A stamp whose cluster was not ready since. */
 interface Stamp {
-  readonly stage: string;
+  readonly profile: string;
   readonly set: string;
 }
 
@@ -151,18 +151,27 @@ export class Checks {
     if (revision === before?.metadata.labels?.[setLabels.revision]) {
       this.#problem(`${name} is stamped twice with revision ${revision}`);
     }
-    this.#stamps.set(uid, { stage, set });
+    this.#stamps.set(uid, { profile: profileOf(component), set });
     const budget = stage === "canary" ? this.#options.budgets.canary : this.#options.budgets.rest;
+    // A cluster that the user moves while it changes counts in its new stage.
     const moving = [...this.#stamps.values()].filter(
-      (stamp) => stamp.stage === stage && stamp.set === set,
+      (stamp) => stamp.set === set && this.#stageOf(stamp.profile) === stage,
     );
     if (moving.length <= budget) return;
     this.#problem(`${moving.length} clusters of stage ${stage} of ${set} change, ${budget} may`);
   }
 
+  /** The stage that a cluster belongs to by its label. */
+  #stageOf(profile: string): keyof StageBudgets {
+    const { apiVersion, kind, ...metadata } = profileKey(profile);
+    const stored = this.#options.fleet.hub.store.find({ apiVersion, kind, metadata });
+    return stored?.metadata.labels?.["ring"] === "0" ? "canary" : "rest";
+  }
+
   /** The objects of an installation on its spoke. */
-  #partsOf({ metadata, ...component }: StoredObject): readonly StoredObject[] {
-    const name = valueAt(component, "spec", "clusterProfileRef", "name");
+  #partsOf(component: StoredObject): readonly StoredObject[] {
+    const { metadata } = component;
+    const name = profileOf(component);
     const spoke = this.#options.fleet.spokes.find((one) => one.name === name);
     return [...(spoke?.store.everything() ?? [])].filter(
       (object) => object.metadata.labels?.[componentUidLabel] === metadata.uid,
@@ -172,6 +181,10 @@ export class Checks {
   #problem(text: string): void {
     this.#options.onProblem(text);
   }
+}
+
+function profileOf(component: StoredObject): string {
+  return String(valueAt(component, "spec", "clusterProfileRef", "name"));
 }
 
 function stampedAtOf(component: StoredObject | undefined): string | undefined {

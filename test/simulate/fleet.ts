@@ -1,7 +1,7 @@
 import { clusterProfileApiVersion } from "../../api/cluster-profile.ts";
 import { operatorApiVersion } from "../../api/component.ts";
 import { fleetSetApiVersion } from "../../api/fleet-set.ts";
-import type { Manifest } from "../../api/kubernetes.ts";
+import type { Manifest, ObjectKey } from "../../api/kubernetes.ts";
 import { SimulatedCluster } from "./cluster.ts";
 import type { Random } from "./random.ts";
 import type { VirtualTime } from "./virtual-time.ts";
@@ -65,6 +65,12 @@ function definitionOf(apiVersion: string, kind: string, plural: string): Manifes
       versions: [{ name, served: true, storage: true, subresources: { status: {} } }],
     },
   };
+}
+
+/** The key of the ClusterProfile of a spoke. */
+export function profileKey(name: string): ObjectKey {
+  const apiVersion = clusterProfileApiVersion;
+  return { apiVersion, kind: "ClusterProfile", namespace: fleetNamespace, name };
 }
 
 /** How a spoke gets on the hub: its credential, and its ClusterProfile with the way to it. */

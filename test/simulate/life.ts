@@ -1,4 +1,3 @@
-import { clusterProfileApiVersion } from "../../api/cluster-profile.ts";
 import type { ComponentKind } from "../../api/component.ts";
 import { keyOf, type Manifest } from "../../api/kubernetes.ts";
 import { componentUidLabel } from "../../installation/anchor.ts";
@@ -6,7 +5,7 @@ import { valueAt } from "../fleet/json-record.ts";
 import type { StoredObject } from "../simulator/object-store.ts";
 import type { SimulatedCluster } from "./cluster.ts";
 import { kinds, ownComponent, ownKey, setKey } from "./components.ts";
-import { fleetNamespace, type SimulatedFleet } from "./fleet.ts";
+import { profileKey, type SimulatedFleet } from "./fleet.ts";
 import type { DeedKind, LifeEvent, Scenario } from "./scenario.ts";
 
 const minors = ["1.21", "1.22", "1.23"] as const;
@@ -88,13 +87,7 @@ export class Life {
     if (spoke === undefined) return;
     const ring = dice[1] < 0.5 ? "0" : "1";
     this.#note(`the user moves ${spoke.name} to ring ${ring}`);
-    const profile = {
-      apiVersion: clusterProfileApiVersion,
-      kind: "ClusterProfile",
-      namespace: fleetNamespace,
-      name: spoke.name,
-    };
-    this.#fleet.hub.patch(profile, { metadata: { labels: { ring } } });
+    this.#fleet.hub.patch(profileKey(spoke.name), { metadata: { labels: { ring } } });
   }
 
   #pause(paused: boolean, kind: ComponentKind | undefined): void {
