@@ -56,6 +56,11 @@ export function matchesProfile(
   );
 }
 
+/** The namespaces in which a set finds ClusterProfiles. `home` is the namespace of the set. */
+export function namespacesOf(clusters: FleetSetSpec["clusters"], home: string): readonly string[] {
+  return (clusters.from === "Selector" ? clusters.selector?.namespaces : undefined) ?? [home];
+}
+
 /** True when a selector of a set selects a ClusterProfile. `home` is the namespace of the set. Spec: sets.md 5. */
 export function selectsProfile(
   selector: ClusterSelector,

@@ -4,6 +4,7 @@ import { isOwn } from "../metadata.ts";
 import {
   annotationProblems,
   isLabelName,
+  isSubdomain,
   labelProblems,
   labelSelectorProblems,
   valueProblem,
@@ -13,17 +14,23 @@ import type { SetCheck } from "./set-rule.ts";
 
 /** Refuses label selectors that the API server would refuse in a list request, and names that no object can have. */
 export const selectors: SetCheck = ({ spec }) => {
-  const { selector = {}, placementDecision = {}, ocmPlacement } = spec.clusters;
+  const { selector = {}, placementDecision = {}, ocmPlacement, exclude = [] } = spec.clusters;
   const at = below("spec", "clusters");
   return [
     ...labelSelectorProblems(selector, below(at, "selector")),
     ...(selector.namespaces ?? []).flatMap((name, index) =>
-      problemIf(
-        !isLabelName(name),
-        below(at, "selector", "namespaces", index),
-        `must be the name of a Namespace (is ${quoteValue(name)})`,
-      ),
+      namespaceProblem(name, below(at, "selector", "namespaces", index)),
     ),
+    ...exclude.flatMap(({ namespace, name }, index) => [
+      ...problemIf(
+        !isSubdomain(name),
+        below(at, "exclude", index, "name"),
+        `must be the whole name of a ClusterProfile (is ${quoteValue(name)})`,
+      ),
+      ...(namespace === undefined
+        ? []
+        : namespaceProblem(namespace, below(at, "exclude", index, "namespace"))),
+    ]),
     ...textsOf(placementDecision).flatMap(([field, key]) =>
       labelValue(key, below(at, "placementDecision", field)),
     ),
@@ -41,6 +48,11 @@ export const selectors: SetCheck = ({ spec }) => {
     ),
   ];
 };
+
+function namespaceProblem(name: string, path: string): readonly Problem[] {
+  const message = `must be the name of a Namespace (is ${quoteValue(name)})`;
+  return problemIf(!isLabelName(name), path, message);
+}
 
 /** PlacementDecisions are found by a label with this value, so it has to be a valid one. */
 function labelValue(value: string, path: string): readonly Problem[] {

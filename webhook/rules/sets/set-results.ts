@@ -5,6 +5,7 @@ import { isForCluster, mergedSpecOf } from "../../../sets/desired-spec.ts";
 import { selectsProfile } from "../../../sets/select-clusters.ts";
 import { fillValues } from "../../../sets/values.ts";
 import { below, type Fields, type Problem, problemIf, quoteValue } from "../rule.ts";
+import type { SetCheck } from "./set-rule.ts";
 import { openFieldsOf } from "./set-values.ts";
 
 /** The spec of the template with some of the overrides. */
@@ -64,13 +65,18 @@ function combinationsOf(
   overrides: readonly SetOverride[],
   profiles: readonly ClusterProfile[],
 ): Iterable<readonly number[]> {
-  const patterns = overrides.reduce((sum, { clusters = [] }) => sum + 1 + clusters.length, 1);
   const combinations = new Map<string, readonly number[]>();
-  for (const profile of profiles.slice(0, Math.floor(maxMatches / patterns))) {
+  for (const profile of profiles.slice(0, mostProfilesFor(overrides))) {
     const chosen = overrides.flatMap((one, index) => (isForCluster(one, profile) ? [index] : []));
     combinations.set(chosen.join(), chosen);
   }
   return combinations.values();
+}
+
+/** Number of profiles that may be matched with all patterns of the overrides. */
+function mostProfilesFor(overrides: readonly SetOverride[]): number {
+  const patterns = overrides.reduce((sum, { clusters = [] }) => sum + 1 + clusters.length, 1);
+  return Math.floor(maxMatches / patterns);
 }
 
 /** The profiles that a set may select. For a placement these are all in its namespace, because its decision is not known here. */
@@ -84,6 +90,21 @@ export function candidatesOf(
   }
   return profiles.filter((profile) => selectsProfile(clusters.selector ?? {}, profile, home));
 }
+
+/** Warns of overrides that no selected cluster gets now; not while nothing is selected. */
+export const idleOverrides: SetCheck = ({ spec, namespace, changed }, { profiles }) => {
+  const { overrides = [] } = spec;
+  if (profiles === undefined || !(changed.clusters || changed.content)) return [];
+  const candidates = candidatesOf(spec, profiles, namespace);
+  if (candidates.length === 0 || candidates.length > mostProfilesFor(overrides)) return [];
+  return overrides.flatMap((override, index) =>
+    problemIf(
+      !candidates.some((profile) => isForCluster(override, profile)),
+      below("spec", "overrides", index),
+      "applies to no cluster that is selected now",
+    ),
+  );
+};
 
 /** Refuses a set whose clusters get more distinct specs than are allowed. */
 export function tooManyResults({ tooMany }: Results): readonly Problem[] {

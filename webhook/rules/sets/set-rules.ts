@@ -1,9 +1,10 @@
 import { refusedReference } from "../../../access/providers/reference-policy.ts";
 import { componentKinds } from "../../../api/component.ts";
 import { fleetSetKinds } from "../../../api/fleet-set.ts";
-import { problemIf, quoteValue } from "../rule.ts";
+import { isExcluded, namespacesOf } from "../../../sets/select-clusters.ts";
+import { below, problemIf, quoteValue } from "../rule.ts";
 import { overrides, selectors, templateMetadata, templateReference } from "./set-fields.ts";
-import { candidatesOf } from "./set-results.ts";
+import { candidatesOf, idleOverrides } from "./set-results.ts";
 import { durations, emptyStages, order, stageNames, windows } from "./set-rollout.ts";
 import type { SetCheck, SetRule } from "./set-rule.ts";
 import { values } from "./set-values.ts";
@@ -57,10 +58,30 @@ const notPermitted: SetCheck = ({ spec, namespace, changed }, { profiles, refere
   return problemIf(refused.length > 0, "spec.clusters.selector", message);
 };
 
+/** Warns of exclusions without effect. Only of the set's own ClusterProfiles does the author learn whether they exist. */
+const idleExclusion: SetCheck = ({ spec, namespace: home, changed }, { profiles }) => {
+  if (!changed.clusters) return [];
+  const namespaces = namespacesOf(spec.clusters, home);
+  return (spec.clusters.exclude ?? []).flatMap((exclusion, index) => {
+    const { namespace = home, name } = exclusion;
+    const isOutside = !namespaces.includes(namespace);
+    const isThere = profiles?.some(({ metadata }) => isExcluded([exclusion], metadata, home));
+    return problemIf(
+      isOutside || isThere === false,
+      below("spec", "clusters", "exclude", index),
+      isOutside
+        ? `excludes nothing: the set selects no ClusterProfile of namespace ${quoteValue(namespace)}`
+        : `excludes nothing now: namespace ${quoteValue(namespace)} has no ClusterProfile ${quoteValue(name)}`,
+    );
+  });
+};
+
 /** The warnings about a set, by name. */
 export const setWarnings: Readonly<Record<string, SetCheck>> = {
   "spoke-namespace": spokeNamespace,
   "no-cluster": noCluster,
   "not-permitted": notPermitted,
+  "idle-exclusion": idleExclusion,
+  "idle-override": idleOverrides,
   "empty-stage": emptyStages,
 };

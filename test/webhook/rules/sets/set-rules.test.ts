@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 
-import { setRules, setWarnings } from "../../../../webhook/rules/sets/set-rules.ts";
+import { setRules } from "../../../../webhook/rules/sets/set-rules.ts";
 import { linesOf } from "../../component-stage.ts";
-import { goodSpec, prodProfile, reviewSet, type SetStage, writtenSet } from "./set-stage.ts";
+import { goodSpec, reviewSet, writtenSet } from "./set-stage.ts";
 import { verifyCases } from "./verify-cases.ts";
 
 const clusters = (changes: object) => ({ clusters: { from: "Selector", ...changes } });
@@ -54,6 +54,16 @@ const wrong: readonly (readonly [rule: string, spec: object, line: string])[] = 
     "selectors",
     clusters({ selector: { namespaces: ["fleet", "A"] } }),
     '422 spec.clusters.selector.namespaces[1]: must be the name of a Namespace (is "A")',
+  ],
+  [
+    "selectors",
+    clusters({ exclude: [{ name: "eu-1" }, { name: "edge-*" }] }),
+    '422 spec.clusters.exclude[1].name: must be the whole name of a ClusterProfile (is "edge-*")',
+  ],
+  [
+    "selectors",
+    clusters({ exclude: [{ name: "eu-1", namespace: "*" }] }),
+    '422 spec.clusters.exclude[0].namespace: must be the name of a Namespace (is "*")',
   ],
   [
     "selectors",
@@ -236,68 +246,5 @@ describe("the rules about the fields of a set", () => {
     expect(linesOf(await reviewSet(writtenSet(spec)))).toEqual([
       "422 spec: must not hold more than 4096 list elements (holds 5001)",
     ]);
-  });
-});
-
-const grants = [{ fromNamespace: "platform", toNamespace: "fleet", names: ["eu-2"] }];
-const warned: readonly (readonly [warning: string, spec: object, stage: SetStage, line: string])[] =
-  [
-    [
-      "spoke-namespace",
-      {},
-      { spokeNamespace: "Component" },
-      'metadata.namespace: with --spoke-namespace=Component every cluster gets its installation in namespace "platform", not in knative-serving',
-    ],
-    ["no-cluster", {}, { profiles: [] }, "spec.clusters.selector: selects no ClusterProfile now"],
-    [
-      "not-permitted",
-      {},
-      { references: { policy: { mode: "Granted", grants } } },
-      'spec.clusters.selector: 1 of 2 clusters that are selected now are left out: ReferenceNotPermitted: No grant lets components of namespace "platform" use ClusterProfile fleet/eu-1',
-    ],
-    [
-      "empty-stage",
-      stages(all, { name: "later", selector: { matchLabels: { a: "b" } } }),
-      {},
-      'spec.rollout.stages[1]: never has a cluster: stage "all" before it takes them all',
-    ],
-    [
-      "empty-stage",
-      stages(
-        { name: "a", selector: { matchLabels: { ring: "0" } } },
-        { name: "b", selector: { matchLabels: { ring: "0" } } },
-      ),
-      {},
-      'spec.rollout.stages[1]: never has a cluster: stage "a" before it takes them all',
-    ],
-  ];
-
-describe("the warnings about a set", () => {
-  const cases = warned.map(([name, changes, stage, line]) => ({ name, changes, stage, line }));
-
-  test.each(cases)("$name: $line", async ({ changes, stage, line }) => {
-    const there = { profiles: [prodProfile("eu-1"), prodProfile("eu-2")], ...stage };
-    const { violations, warnings } = await reviewSet(
-      writtenSet({ ...goodSpec, ...changes }),
-      there,
-    );
-    expect(violations).toEqual([]);
-    expect(warnings).toContain(line);
-  });
-
-  test("each has a case", () => {
-    const tried = new Set(warned.map(([name]) => name));
-    expect(Object.keys(setWarnings).filter((name) => !tried.has(name))).toEqual([]);
-  });
-
-  test("none about clusters that the hub does not tell, or that the author may not use", async () => {
-    const away = { profiles: new Error("The hub is away") };
-    expect(await reviewSet(writtenSet(goodSpec), away)).toMatchObject({ violations: [] });
-    const warnings = await Promise.all(
-      [away, { may: () => false }].map(
-        async (stage) => (await reviewSet(writtenSet(goodSpec), stage)).warnings,
-      ),
-    );
-    expect(warnings.flat().filter((line) => line.includes("ClusterProfile"))).toEqual([]);
   });
 });
