@@ -131,6 +131,11 @@ export function withoutManagedFields(object: KubeObject): KubeObject {
   return { ...object, metadata };
 }
 
+/** True for the value of a label or annotation by which a user keeps something as it is: any value but `false`, so that another spelling changes nothing. */
+export function isMarked(value: string | undefined): boolean {
+  return value !== undefined && value.toLowerCase() !== "false";
+}
+
 /** At most `most` names as text, and the number of further ones: `a, b and 3 more`. */
 export function nameFirst(names: readonly string[], most: number): string {
   const more = names.length - most;

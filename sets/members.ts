@@ -7,7 +7,7 @@ import { componentCondition, timeOf } from "./component-condition.ts";
 import { DesiredSpecs } from "./desired-spec.ts";
 import type { Member, Revision, SelectedCluster, SetFacts, Stage } from "./facts.ts";
 import { durationOf } from "./limits.ts";
-import { isExcluded } from "./select-clusters.ts";
+import { isExcluded, isHeld } from "./select-clusters.ts";
 import { isPaused, resumedAtOf } from "./set-status.ts";
 import { skipOf } from "./skips.ts";
 import { type Candidate, stageOf, stagesOf, unmatchedStage } from "./stages.ts";
@@ -179,8 +179,7 @@ export function exclusionOf(
   if (isExcluded(spec.clusters.exclude ?? [], cluster, metadata.namespace)) {
     return "spec.clusters.exclude names the cluster";
   }
-  if (profile?.metadata.labels?.[holdLabel] === "true")
-    return `The ClusterProfile has the label ${holdLabel}`;
+  if (isHeld(profile)) return `The ClusterProfile has the label ${holdLabel}`;
   if (stage === undefined && spec.rollout?.unmatched === "Exclude") return "No stage selects it";
   return undefined;
 }

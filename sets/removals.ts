@@ -1,7 +1,6 @@
 import { type Component, componentKeyOf } from "../api/component.ts";
 import {
   type FleetSet,
-  holdLabel,
   setAnnotations,
   setLabels,
   type StageSpec,
@@ -12,7 +11,7 @@ import { timeOf } from "./component-condition.ts";
 import { shortHashOf } from "./desired-spec.ts";
 import { noRemovals, type Removals, type SelectedCluster, type SetFacts } from "./facts.ts";
 import { concurrencyOf, durationOf, shareOf } from "./limits.ts";
-import { isExcluded, matchesProfile } from "./select-clusters.ts";
+import { isExcluded, isHeld, matchesProfile } from "./select-clusters.ts";
 import { unmatchedStage } from "./stages.ts";
 
 const usualAfterMs = 600_000;
@@ -172,9 +171,8 @@ function isKept(
 ): boolean {
   const ref = child.spec?.clusterProfileRef;
   if (ref === undefined) return false;
-  const labels = profiles.get(targetId(child))?.metadata.labels;
   return (
-    labels?.[holdLabel] === "true" ||
+    isHeld(profiles.get(targetId(child))) ||
     isExcluded(spec.clusters.exclude ?? [], ref, metadata.namespace)
   );
 }

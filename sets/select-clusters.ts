@@ -1,5 +1,6 @@
 import { type ClusterProfile, propertiesOf } from "../api/cluster-profile.ts";
-import type { FleetSetSpec } from "../api/fleet-set.ts";
+import { type FleetSetSpec, holdLabel } from "../api/fleet-set.ts";
+import { isMarked } from "../api/kubernetes.ts";
 
 /** The part of `metav1.LabelSelector` that sets use. */
 export interface LabelSelector {
@@ -84,4 +85,9 @@ export function isExcluded(
   home: string,
 ): boolean {
   return exclude.some((one) => one.name === name && (one.namespace ?? home) === namespace);
+}
+
+/** True when no set may change the cluster of a ClusterProfile, because the profile has the label for that with any value but `false`. */
+export function isHeld(profile: ClusterProfile | undefined): boolean {
+  return isMarked(profile?.metadata.labels?.[holdLabel]);
 }

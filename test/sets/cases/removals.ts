@@ -92,6 +92,14 @@ const unselected: readonly Case[] = [
     },
   ),
   left(
+    "a cluster that is held without a value keeps its component",
+    { "rest-1": 60 },
+    {
+      labels: { "rest-1": { "knfleet.dev/hold": "" } },
+      expect: { removals: "" },
+    },
+  ),
+  left(
     "a cluster without a component has nothing to lose",
     { "rest-1": undefined },
     {

@@ -182,7 +182,13 @@ const rows: readonly Case[] = [
     expect: { stamps: "", clusters: "1 updating, 1 excluded" },
   },
   {
-    name: "a hold that is not true holds nothing",
+    name: "a hold with any other value than false holds",
+    clusters: { rest: "old old updating" },
+    labels: { "rest-1": { "knfleet.dev/hold": "" }, "rest-2": { "knfleet.dev/hold": "yes" } },
+    expect: { stamps: "", clusters: "1 updating, 2 excluded" },
+  },
+  {
+    name: "a hold that is false holds nothing",
     clusters: { rest: "old" },
     labels: { "rest-1": { "knfleet.dev/hold": "false" } },
     expect: { stamps: "rest-1" },
