@@ -1,4 +1,4 @@
-import type { Condition, KubeObject, ObjectMeta } from "./kubernetes.ts";
+import { type Condition, isMarked, type KubeObject, type ObjectMeta } from "./kubernetes.ts";
 import type { KnativeEventingSpec, KnativeServingSpec } from "./schema/component-spec.ts";
 
 export const operatorApiVersion = "operator.knative.dev/v1beta1";
@@ -88,6 +88,14 @@ export function componentKeyOf(component: Component): ComponentKey {
 /** A version of Knative without the `v` in front of it. */
 export function withoutV(version: string): string {
   return version.replace(/^v(?=\d)/, "");
+}
+
+/** Annotation of a component that is not to be uninstalled while objects of its kinds are left. */
+export const keepWhileUsedAnnotation = "knfleet.dev/keep-while-used";
+
+/** Whether a component has the annotation, with any value but `false`. */
+export function isKeptWhileUsed({ metadata }: Pick<Component, "metadata">): boolean {
+  return isMarked(metadata.annotations?.[keepWhileUsedAnnotation]);
 }
 
 /** Ends the removal of a component without its installation, which stays on the target. The value has to be the uid of the component. */

@@ -1,5 +1,10 @@
 import { ApiError } from "../../access/kube/api-error.ts";
-import { type Component, orphaningOf } from "../../api/component.ts";
+import {
+  type Component,
+  isKeptWhileUsed,
+  keepWhileUsedAnnotation,
+  orphaningOf,
+} from "../../api/component.ts";
 import {
   agentWorkName,
   componentWorkName,
@@ -17,7 +22,6 @@ import type { Attempt } from "../reconcile/reconcile-deps.ts";
 import { conclude } from "../reconcile/report.ts";
 import { fleetErrorOf, type Outcome } from "../status/outcome.ts";
 import { reportOrphaned, withOrphanHint } from "../uninstall/force-orphan.ts";
-import { isKeptWhileUsed, keepWhileUsedAnnotation } from "../uninstall/in-use.ts";
 import { uninstall } from "../uninstall/uninstall.ts";
 import { findWorks } from "./find-works.ts";
 import { deleteWork, getFrom, isOrphaned, listWorks, markCopy, orphanWork } from "./hub-works.ts";

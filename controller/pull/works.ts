@@ -1,4 +1,9 @@
-import { type Component, componentKinds } from "../../api/component.ts";
+import {
+  type Component,
+  componentKinds,
+  isKeptWhileUsed,
+  keepWhileUsedAnnotation,
+} from "../../api/component.ts";
 import {
   agentWorkName,
   askedDelivery,
@@ -12,7 +17,6 @@ import { groupOf, type Manifest } from "../../api/kubernetes.ts";
 import { protectedCondition, contestedCondition, conditionTypes } from "../../api/reasons.ts";
 import { componentUidLabel } from "../../installation/anchor.ts";
 import { hashOf } from "../../render/fields.ts";
-import { keepWhileUsedAnnotation } from "../uninstall/in-use.ts";
 import { agentManifests, agentNamespace, agentNamespaceLabels } from "./agent.ts";
 
 /** Label with the value `knfleet` on all works, by which they are watched. */
@@ -74,7 +78,6 @@ export function componentWork(
 ): Manifest {
   const { kind, apiVersion, metadata, spec = {} } = component;
   const { clusterProfileRef: _, ...local } = spec;
-  const keeps = metadata.annotations?.[keepWhileUsedAnnotation];
   const content = metadata.annotations?.[setAnnotations.content];
   // The controller on the spoke lets go then, and the hub takes over; see hand-back.ts.
   const isHandedBack = askedDelivery(component) === "Push";
@@ -89,7 +92,7 @@ export function componentWork(
         [pulledAnnotations.hubId]: hubId,
         [pulledAnnotations.hubComponentUid]: metadata.uid,
         [pulledAnnotations.hubGeneration]: `${metadata.generation ?? 0}`,
-        ...(keeps === undefined ? {} : { [keepWhileUsedAnnotation]: keeps }),
+        ...(isKeptWhileUsed(component) ? { [keepWhileUsedAnnotation]: "true" } : {}),
         ...(content === undefined ? {} : { [setAnnotations.content]: content }),
         ...(isHandedBack ? { [deliveryAnnotation]: "Push" } : {}),
       },

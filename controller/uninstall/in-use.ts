@@ -2,7 +2,7 @@ import { ApiError } from "../../access/kube/api-error.ts";
 import { missingRightIn } from "../../access/kube/missing-right.ts";
 import type { Clock } from "../../access/time/clock.ts";
 import { withTimeout } from "../../access/time/deadline.ts";
-import type { Component } from "../../api/component.ts";
+import { isKeptWhileUsed, keepWhileUsedAnnotation } from "../../api/component.ts";
 import { FleetError } from "../../api/errors.ts";
 import { recordAt } from "../../api/fields.ts";
 import { foreignText } from "../../api/foreign-text.ts";
@@ -13,14 +13,6 @@ import { readAnchor } from "../apply/anchor/anchor.ts";
 import { kindsOfGroups } from "../apply/served-kinds.ts";
 import type { Target } from "../target/target.ts";
 import type { FinalizeRequest, Recollection } from "./finalize-scope.ts";
-
-/** Annotation of a component that is not to be uninstalled while objects of its kinds are left. */
-export const keepWhileUsedAnnotation = "knfleet.dev/keep-while-used";
-
-/** Whether a component has the annotation. */
-export function isKeptWhileUsed({ metadata }: Component): boolean {
-  return metadata.annotations?.[keepWhileUsedAnnotation] === "true";
-}
 
 interface UseQuestion extends Required<Omit<FinalizeRequest, "observation">> {
   readonly clock: Clock;

@@ -1,7 +1,7 @@
 import { ApiError } from "../../access/kube/api-error.ts";
 import { withObstacle } from "../../access/kube/obstacle.ts";
 import { Follower } from "../../access/time/deadline.ts";
-import { orphaningOf } from "../../api/component.ts";
+import { isKeptWhileUsed, orphaningOf } from "../../api/component.ts";
 import { FleetError } from "../../api/errors.ts";
 import { hasFinalizer, clusterNameOf } from "../component-identity.ts";
 import type { NewEvent } from "../events.ts";
@@ -20,7 +20,7 @@ import type { Target } from "../target/target.ts";
 import type { Recollection } from "./finalize-scope.ts";
 import { finalize } from "./finalize.ts";
 import { renderedObjects, reportOrphaned, withOrphanHint } from "./force-orphan.ts";
-import { assertUnused, isKeptWhileUsed } from "./in-use.ts";
+import { assertUnused } from "./in-use.ts";
 
 /**
  * One attempt for a component that is being deleted: removes its installation, verifies that it is gone, and only then removes the finalizer. While the target cannot be reached,

@@ -1,8 +1,11 @@
 import assert from "node:assert/strict";
 import { setTimeout as delay } from "node:timers/promises";
 
-import { componentKinds, type ComponentKind } from "../../api/component.ts";
-import { keepWhileUsedAnnotation } from "../../controller/uninstall/in-use.ts";
+import {
+  componentKinds,
+  type ComponentKind,
+  keepWhileUsedAnnotation,
+} from "../../api/component.ts";
 import * as component from "../e2e/installation.ts";
 import { writesTo } from "../e2e/requests.ts";
 import { conditionOf, valueAt } from "../fleet/json-record.ts";

@@ -3,10 +3,11 @@ import { describe, expect, test } from "vitest";
 
 import type { Clock } from "../../../access/time/clock.ts";
 import { systemClock } from "../../../access/time/system-clock.ts";
+import { keepWhileUsedAnnotation } from "../../../api/component.ts";
 import { keyOf, type Manifest } from "../../../api/kubernetes.ts";
 import { PendingChanges } from "../../../controller/queue/pending-changes.ts";
 import { finalize } from "../../../controller/uninstall/finalize.ts";
-import { assertUnused, keepWhileUsedAnnotation } from "../../../controller/uninstall/in-use.ts";
+import { assertUnused } from "../../../controller/uninstall/in-use.ts";
 import { anchorKey } from "../../../installation/anchor-object.ts";
 import { anchorNameOf } from "../../../installation/anchor.ts";
 import { conditionOf, valueAt } from "../../fleet/json-record.ts";

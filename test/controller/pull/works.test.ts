@@ -19,7 +19,7 @@ const component = serving({
     namespace: "platform",
     name: "main",
     generation: 3,
-    annotations: { "knfleet.dev/keep-while-used": "true", "example.com/note": "of the hub" },
+    annotations: { "knfleet.dev/keep-while-used": "yes", "example.com/note": "of the hub" },
   },
   spec: {
     version: "1.23",

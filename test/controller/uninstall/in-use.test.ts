@@ -2,8 +2,9 @@ import { describe, expect, test } from "vitest";
 
 import { createKubeClient } from "../../../access/kube/create-kube-client.ts";
 import { systemClock } from "../../../access/time/system-clock.ts";
+import { keepWhileUsedAnnotation } from "../../../api/component.ts";
 import type { Recollection } from "../../../controller/uninstall/finalize-scope.ts";
-import { assertUnused, keepWhileUsedAnnotation } from "../../../controller/uninstall/in-use.ts";
+import { assertUnused } from "../../../controller/uninstall/in-use.ts";
 import { anchorManifest } from "../../../installation/anchor-object.ts";
 import { encodeInventory } from "../../../installation/inventory.ts";
 import { startApiStub, type StubAnswer, type StubRequest } from "../../access/api-stub.ts";
@@ -204,6 +205,11 @@ describe("D-60: a component that is to be kept while it is used", () => {
       code: "Forbidden",
       message: expect.stringContaining("needs the right to list brokers.eventing.knative.dev"),
     });
+  });
+
+  test.each(["", "True", "yes"])("is kept by the value %j, too", async (value) => {
+    const { asked } = await sceneOf({ brokers: [metadataOf("one")] }, value);
+    await expect(asked()).rejects.toMatchObject({ reason: "ClusterBusy" });
   });
 
   test("sends no request without the annotation", async () => {
