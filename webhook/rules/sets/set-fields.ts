@@ -1,3 +1,5 @@
+import { forceOrphanAnnotation, keepWhileUsedAnnotation } from "../../../api/component.ts";
+import { deliveryAnnotation } from "../../../api/delivery.ts";
 import { textsOf } from "../../../api/fields.ts";
 import type { SetOverride } from "../../../api/fleet-set.ts";
 import { isOwn } from "../metadata.ts";
@@ -68,12 +70,19 @@ export const templateMetadata: SetCheck = ({ spec }) => {
     ...labelProblems(labels, below(at, "labels")),
     ...annotationProblems(annotations, below(at, "annotations")),
     ...Object.entries({ labels, annotations }).flatMap(([field, entries]) =>
-      textsOf(entries).flatMap(([key]) =>
-        problemIf(isOwn(key), below(at, field, key), "is set by knfleet itself"),
-      ),
+      textsOf(entries).flatMap(([key]) => problemAt(below(at, field, key), ownProblem(key, field))),
     ),
   ];
 };
+
+/** Why the template cannot have a key of ours. A set would not wait until a spoke has changed hands, and an orphaned component needs its own uid. */
+function ownProblem(key: string, field: string): string | undefined {
+  if (field === "annotations" && key === keepWhileUsedAnnotation) return undefined;
+  if (key === deliveryAnnotation || key === forceOrphanAnnotation) {
+    return "is for a single component; annotate the component itself";
+  }
+  return isOwn(key) ? "is set by knfleet itself" : undefined;
+}
 
 const maxPatchBytes = 64 * 1024;
 const glob = /^[a-z0-9.*?-]+$/;

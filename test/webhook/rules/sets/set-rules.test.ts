@@ -92,6 +92,16 @@ const wrong: readonly (readonly [rule: string, spec: object, line: string])[] = 
   ],
   [
     "template-metadata",
+    template({}, { annotations: { "knfleet.dev/delivery": "Pull" } }),
+    '422 spec.template.metadata.annotations["knfleet.dev/delivery"]: is for a single component; annotate the component itself',
+  ],
+  [
+    "template-metadata",
+    template({}, { labels: { "knfleet.dev/keep-while-used": "true" } }),
+    "is set by knfleet itself",
+  ],
+  [
+    "template-metadata",
     template({}, { labels: { team: "a b" } }),
     "422 spec.template.metadata.labels.team: the value must be",
   ],
@@ -225,6 +235,10 @@ describe("the rules about the fields of a set", () => {
       }),
     ],
     ["a default that is empty", template({ config: { network: { a: "$(cluster.labels[x]:-)" } } })],
+    [
+      "components that are kept while they are used",
+      template(goodSpec.template.spec, { annotations: { "knfleet.dev/keep-while-used": "true" } }),
+    ],
     ["windows in a time zone", windows({ timeZone: "Europe/Berlin" })],
     ["the last day of a month, and the 29th of February", windows({ cron: "0 0 29 2 1" })],
     ["an order by a label", { rollout: { order: "Label:example.com/wave" } }],
