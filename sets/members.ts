@@ -8,7 +8,7 @@ import { DesiredSpecs } from "./desired-spec.ts";
 import type { Member, Revision, SelectedCluster, SetFacts, Stage } from "./facts.ts";
 import { durationOf } from "./limits.ts";
 import { isExcluded, isHeld } from "./select-clusters.ts";
-import { isPaused, resumedAtOf } from "./set-status.ts";
+import { isPaused, resumedAtOf, wasFailed } from "./set-status.ts";
 import { skipOf } from "./skips.ts";
 import { type Candidate, stageOf, stagesOf, unmatchedStage } from "./stages.ts";
 import { memoryOf, standingOf } from "./standing.ts";
@@ -82,7 +82,8 @@ function verifierOf(
     // What a complete revision has passed is not asked again.
     if (verify === undefined || (isComplete && before?.doneAt === undefined)) return member;
     const about = { set: { kind, namespace, name }, revision: revision.name, stage };
-    const context = { ...shared, about, verify, before };
+    const hasFailed = wasFailed(set, member.key);
+    const context = { ...shared, about, verify, before, hasFailed };
     const verification = verificationOf(member, context);
     if (verification === undefined) return member;
     return { ...member, state: verifiedState(member, verification, context), verification };

@@ -54,6 +54,13 @@ export function isPaused({ spec, metadata }: FleetSet): boolean {
   return spec.rollout?.paused === true || metadata.annotations?.[steering.pause] !== undefined;
 }
 
+/** True for a cluster that was failed at the last decision, or may have been: the status names the first ones only. */
+export function wasFailed({ status }: FleetSet, cluster: string): boolean {
+  const { notable = [] } = status ?? {};
+  const { state } = notable.find((one) => one.cluster === cluster) ?? notable[maxNotable - 1] ?? {};
+  return state === "Failed" || state === "TimedOut";
+}
+
 /** When the last pause ended; now when the set was paused at the last decision and is not paused any more. */
 export function resumedAtOf(set: FleetSet, now: number): string | undefined {
   const { phase, resumedAt } = set.status?.rollout ?? {};

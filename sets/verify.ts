@@ -81,6 +81,8 @@ export interface VerifyContext {
   readonly verify: VerifySpec;
   /** What the status says about the stage in this rollout. */
   readonly before: Pick<StageStatus, "state" | "doneAt"> | undefined;
+  /** Whether the cluster was failed at the last decision, as far as the status says. */
+  readonly hasFailed: boolean;
   readonly answers: Answers;
   readonly now: number;
   readonly deadlineMs: number | undefined;
@@ -108,12 +110,13 @@ export function verifiedState(
   { stamp, since, spec }: Verification,
   context: VerifyContext,
 ): ClusterState {
-  const { before, now, answers } = context;
+  const { before, now, answers, hasFailed } = context;
   const known = answers.get(member.key);
   const checks = known?.stamp === stamp ? known.checks : undefined;
   const again = {
     isAgain: wasVerified(since, before, now),
     isHalted: before?.state === "Halted",
+    hasFailed,
   };
   const outcomes = checksOf(spec).map((check) =>
     outcomeOf(check, checks?.get(check.name), { ...context, ...again, since }),
@@ -146,12 +149,14 @@ interface Asked extends Pick<VerifyContext, "now" | "deadlineMs" | "isPaused"> {
   readonly since: number;
   /** It was verified before: only a bad answer changes that. */
   readonly isAgain: boolean;
-  /** The stage is halted, perhaps by this check: only a good answer ends that. */
   readonly isHalted: boolean;
+  readonly hasFailed: boolean;
 }
 
 function outcomeOf(check: Check, answer: CheckAnswer | undefined, asked: Asked): CheckOutcome {
-  const { now, isAgain, isHalted } = asked;
+  const { now, isAgain } = asked;
+  // Another process knows only from the status that the check was bad.
+  const hasHalted = asked.isHalted && (asked.hasFailed || answer?.badAt !== undefined);
   const { name, reason, forMs, withinMs } = check;
   const outcome = (
     kind: CheckOutcome["kind"],
@@ -163,17 +168,17 @@ function outcomeOf(check: Check, answer: CheckAnswer | undefined, asked: Asked):
     message: `Check ${name}: ${message}`,
     ...(until > now && untilTime(until)),
   });
-  // Until `until`, and without end in a halt, which only a good answer ends.
+  // Until `until`, and without end for a cluster that halted its stage: only a good answer ends that.
   const unlessOver = (message: string, until?: number): CheckOutcome =>
-    outcome(isHalted || (until !== undefined && now >= until) ? "failed" : "open", message, until);
+    outcome(hasHalted || (until !== undefined && now >= until) ? "failed" : "open", message, until);
   if (answer === undefined) return unlessOver("it is being asked");
   if (answer.kind === "bad") return unlessOver(answer.message, answer.since + withinMs);
   if (answer.kind === "unasked") {
     return unlessOver(`it could not be asked: ${answer.message}`, deadlineOf(check, asked));
   }
   const tooShort = "it is good for too short a time yet";
-  const mendedAt = answer.badAt === undefined ? 0 : answer.since + mendedMs;
-  if (isHalted && now < mendedAt) return outcome("failed", tooShort, mendedAt);
+  const mendedAt = answer.since + mendedMs;
+  if (hasHalted && now < mendedAt) return outcome("failed", tooShort, mendedAt);
   const until = Math.max(answer.since + forMs, earliestAt(check, answer, asked));
   return outcome(now >= until ? "passed" : "open", tooShort, until);
 }

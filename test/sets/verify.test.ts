@@ -190,6 +190,33 @@ test("another process that leads ends no halt before it was answered", () => {
   }
 });
 
+test("another process that leads ends no halt before the check was good for five minutes", () => {
+  const world = upgrading({ checks: [errorRate] });
+  world.reply = () => bad;
+  passes(world, 20_000);
+  world.lead();
+  world.reply = () => good;
+  passes(world, 280_000);
+  expect(canaryOf(world)).toContain(
+    "Halted | Failed CheckFailed: Check error-rate: it is good for",
+  );
+  passes(world, 60_000);
+  expect(canaryOf(world)).toBe("Soaking | Done | verifying 0");
+});
+
+test("a cluster that did not fail is verified in a halt as at all times, also by another process", () => {
+  const stage = stageOfRing("canary", { maxConcurrency: 2 });
+  const world = upgrading({ checks: [errorRate] }, { stages: [stage, stageOfRing("rest")] }, 2);
+  world.reply = (cluster) => (cluster === "canary-1" ? bad : good);
+  passes(world, 20_000);
+  expect(world.set.status?.stages?.[0]).toMatchObject({ state: "Halted", failed: 1, done: 1 });
+  world.lead();
+  world.settle();
+  expect(world.set.status?.clusters).toMatchObject({ failed: 1, verifying: 1 });
+  passes(world, 20_000);
+  expect(world.set.status?.stages?.[0]).toMatchObject({ state: "Halted", failed: 1, done: 1 });
+});
+
 describe("what was verified stays so", () => {
   test("another process asks again, and its first looks do not begin the soak anew", () => {
     const world = upgrading(workloads);
