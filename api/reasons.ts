@@ -30,6 +30,9 @@ export const scaledToZero = "ScaledToZero";
 /** Reason of `DeploymentsAvailable=False` while a rollout goes on within its deadline. */
 export const rollingOut = "RollingOut";
 
+/** What the message of `DeploymentsAvailable` says of a late workload: of a Deployment, and of any other kind, which has no deadline of its own. */
+export const latenessWords = ["ProgressDeadlineExceeded", "no progress for 10 minutes"] as const;
+
 /** Type of the condition that says whether the API server of a spoke protects the anchor. `Ready` does not depend on it. */
 export const protectedCondition = "AnchorProtected";
 

@@ -1,6 +1,7 @@
 import { byText } from "../api/fields.ts";
 import { objectId } from "../api/keys.ts";
 import { type KubeObject, lastWriteAt, type ObjectKey } from "../api/kubernetes.ts";
+import { latenessWords } from "../api/reasons.ts";
 import { causeOfRefusal, unready } from "./pod-cause.ts";
 import { isScaledToZero } from "./scale.ts";
 import { factsOf, isWorkloadKind, type WorkloadFacts, workloadName } from "./workload-facts.ts";
@@ -177,7 +178,7 @@ function countOf(facts: WorkloadFacts, generation = 0): string {
   return condition === undefined ? text : `${text}, but its condition Available is ${condition}`;
 }
 
-/** The deadline of workloads whose kind has none. A Deployment has this one by default. */
+/** The deadline of workloads whose kind has none, as in `latenessWords`. A Deployment has this one by default. */
 const deadlineMs = 600_000;
 
 /** Why a workload that is not available is late. Undefined when it is not. */
@@ -185,11 +186,12 @@ function latenessOf(workload: KubeObject, now: Date | undefined): string | undef
   const { deletionTimestamp, generation = 0 } = workload.metadata;
   if (deletionTimestamp !== undefined) return undefined;
   const { isLate, observedGeneration } = factsOf(workload);
-  if (isLate) return "ProgressDeadlineExceeded";
+  const [ofDeployment, ofOthers] = latenessWords;
+  if (isLate) return ofDeployment;
   if (workload.kind === "Deployment" || observedGeneration < generation) return undefined;
   const isOver =
     Date.parse(lastWriteAt(workload, "status") ?? "") + deadlineMs <= (now?.getTime() ?? 0);
-  return isOver ? `no progress for ${deadlineMs / 60_000} minutes` : undefined;
+  return isOver ? ofOthers : undefined;
 }
 
 /** Whether a change is being rolled out. A paused Deployment does not go on by itself. */

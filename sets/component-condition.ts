@@ -2,7 +2,12 @@ import type { Component } from "../api/component.ts";
 import { conditionOf } from "../api/conditions.ts";
 import { setAnnotations, setLabels } from "../api/fleet-set.ts";
 import type { Condition } from "../api/kubernetes.ts";
-import type { ConditionType, ProcessReason, Reason } from "../api/reasons.ts";
+import {
+  type ConditionType,
+  latenessWords,
+  type ProcessReason,
+  type Reason,
+} from "../api/reasons.ts";
 
 /** The state of a cluster to which a reason of its component leads. */
 type Meaning = "Blocked" | "Unreachable" | "Failed" | "Updating";
@@ -37,10 +42,10 @@ export const statesByReason: Readonly<Record<Exclude<Reason, ProcessReason>, Mea
 
 const meanings = new Map<string, Meaning>(Object.entries(statesByReason));
 
-/**
- * As in upstream, conditions have the reason `Error` for ReleaseNotFound, ManifestInvalid and ApplyFailed. The first two are final failures, and these texts
- * recognize them: the message of an ApplyFailed begins with the name of a cluster or an object. An ApplyFailed counts as a failure only after the deadline.
- */
+/** As in upstream, conditions have the reason `Error` for these and for ApplyFailed, which counts as a failure only after the deadline. `Stalled` tells them apart. */
+const finalReasons: readonly string[] = ["ReleaseNotFound", "ManifestInvalid"] satisfies Reason[];
+
+/** Texts that tell them apart without `Stalled`, which an agent on a spoke may not tell. The message of an ApplyFailed begins with the name of a cluster or an object. */
 const finalErrors: readonly (readonly [Reason, RegExp])[] = [
   ["ReleaseNotFound", /^the manifests of the target version \S+ are not available to this release/],
   ["ReleaseNotFound", /^The release directory holds no /],
@@ -77,9 +82,9 @@ export function lastingFailureOf(
     );
 }
 
-/** Whether Deployments have not progressed within their deadline. */
+/** Whether workloads have not progressed within their deadline. */
 export function isLate({ status, message }: ComponentCondition): boolean {
-  return status === "False" && message.includes("ProgressDeadlineExceeded");
+  return status === "False" && latenessWords.some((words) => message.includes(words));
 }
 
 /** A condition of a component. */
@@ -99,13 +104,15 @@ export function componentCondition(
 ): ComponentCondition {
   const condition = conditionOf(status?.conditions, type) ?? { type, status: "Unknown" };
   const { message = "", lastTransitionTime: since } = condition;
-  const reason = finerReason(condition.reason ?? "", message);
+  const stalled = conditionOf(status?.conditions, "Stalled")?.reason;
+  const reason = finerReason(condition.reason ?? "", message, stalled);
   const means = condition.status === "True" ? undefined : meanings.get(reason);
   return { status: condition.status, reason, message, since, means };
 }
 
-function finerReason(reason: string, message: string): string {
+function finerReason(reason: string, message: string, stalled = ""): string {
   if (reason !== "Error" || !message.startsWith(errorPrefix)) return reason;
+  if (finalReasons.includes(stalled)) return stalled;
   const text = message.slice(errorPrefix.length);
   return finalErrors.find(([, pattern]) => pattern.test(text))?.[0] ?? reason;
 }

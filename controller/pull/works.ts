@@ -28,11 +28,12 @@ export const workHashAnnotation = "knfleet.dev/work-hash";
 /** A field that the agent of Open Cluster Management reports back, and its JSONPath. */
 type Feedback = readonly (readonly [name: string, path: string])[];
 
-/** The conditions that a component on a spoke tells. `TargetClusterResolved` is told by the hub alone. */
+/** The conditions that a component on a spoke tells. `TargetClusterResolved` is told by the hub alone. `Stalled` has the reason of an `Error`. */
 export const toldConditions = [
   ...conditionTypes.filter((type) => type !== "TargetClusterResolved"),
   protectedCondition,
   contestedCondition,
+  "Stalled",
 ] as const;
 
 const toldFields = ["status", "reason", "message"] as const;

@@ -138,8 +138,18 @@ describe("a failure that the condition calls Error", () => {
   });
 
   test.each([
+    "Manifest https://example.com/a.yaml is not valid YAML",
+    "webhook deployment not found in manifest",
+    "The spec names more than 20 manifests",
+    "There is no object in the release files of serving",
+  ])("is final at once, whatever its text is: %s", (message) => {
+    expect(stateAfter(failed(new FleetError("ManifestInvalid", message)))).toBe(
+      "Failed ManifestInvalid",
+    );
+  });
+
+  test.each([
     ["what the cluster refused", new FleetError("ApplyFailed", "ConfigMap knative/a: No")],
-    ["a manifest of the user", new FleetError("ManifestInvalid", "Manifest x is not valid YAML")],
     [
       "a refusal that quotes the text of a final failure",
       new FleetError("ApplyFailed", "ConfigMap knative/a: spec.registry.default: No"),
@@ -159,6 +169,21 @@ describe("a failure that the condition calls Error", () => {
 const kept = ["ApplyFailed", "ManifestInvalid", "ReleaseNotFound", "DeploymentsNotReady"];
 const told = Object.entries(statesByReason).filter(
   ([reason]) => !kept.includes(reason) && reason !== "VersionNotEligible",
+);
+
+test.each(["ProgressDeadlineExceeded", "no progress for 10 minutes"])(
+  "a component with a workload that says %s is Failed, also before its deadline",
+  (words) => {
+    const message = `1 of 9 not available: StatefulSet a (0 of 1 pods available, ${words})`;
+    const outcome: Outcome = {
+      kind: "applied",
+      version: "1.23.0",
+      paths: [],
+      changes: { applied: [], unchanged: 150, parked: [], failed: [] },
+      readiness: { available: false, message },
+    };
+    expect(stateAfter(outcome)).toBe("Failed NotReady");
+  },
 );
 
 test.each(told)("a component that failed with %s is %s", (reason, expected) => {

@@ -56,6 +56,9 @@ describe("what kstatus reads of a component", () => {
 
   test("is a failure for Deployments past their deadline, and work for those that are slow", () => {
     expect(told([applied(late)])).toBe(`Stalled True: ${late}`);
+    const stuck =
+      "1 of 9 not available: StatefulSet a (0 of 1 pods available, no progress for 10 minutes)";
+    expect(told([applied(stuck)])).toBe(`Stalled True: ${stuck}`);
     expect(told([applied(slow)])).toBe(`Reconciling True: ${slow}`);
     const doubt = { status: "False", reason: "NotReady", message: late } as const;
     expect(told([applied(""), { kind: "seen", doubt }])).toBe(`Stalled True: ${late}`);
@@ -85,6 +88,24 @@ describe("what kstatus reads of a component", () => {
       },
     ] as const;
     expect(told([{ kind: "reported", conditions }])).toMatch(/^Stalled True/);
+  });
+
+  test("is told by the reason that its spoke tells, whatever the message says", () => {
+    const message = "Manifest https://example.com/a.yaml is not valid YAML";
+    const failure = {
+      type: "InstallSucceeded",
+      status: "False",
+      reason: "Error",
+      message: `Install failed with message: ${message}`,
+    } as const;
+    const stalled = {
+      type: "Stalled",
+      status: "True",
+      reason: "ManifestInvalid",
+      message,
+    } as const;
+    expect(told([{ kind: "reported", conditions: [failure] }])).toMatch(/^Reconciling True/);
+    expect(told([{ kind: "reported", conditions: [failure, stalled] }])).toMatch(/^Stalled True/);
   });
 
   test("keeps its time while it says the same", () => {
