@@ -104,14 +104,18 @@ export function componentCondition(
 ): ComponentCondition {
   const condition = conditionOf(status?.conditions, type) ?? { type, status: "Unknown" };
   const { message = "", lastTransitionTime: since } = condition;
-  const stalled = conditionOf(status?.conditions, "Stalled")?.reason;
-  const reason = finerReason(condition.reason ?? "", message, stalled);
+  const reason = ownReasonOf(condition, status?.conditions);
   const means = condition.status === "True" ? undefined : meanings.get(reason);
   return { status: condition.status, reason, message, since, means };
 }
 
-function finerReason(reason: string, message: string, stalled = ""): string {
+/** The reason of one of the conditions of a component; our own one where it is known and the condition says upstream's `Error`. */
+export function ownReasonOf(
+  { reason = "", message = "" }: Pick<Condition, "reason" | "message">,
+  conditions: Parameters<typeof conditionOf>[0],
+): string {
   if (reason !== "Error" || !message.startsWith(errorPrefix)) return reason;
+  const { reason: stalled = "" } = conditionOf(conditions, "Stalled") ?? {};
   if (finalReasons.includes(stalled)) return stalled;
   const text = message.slice(errorPrefix.length);
   return finalErrors.find(([, pattern]) => pattern.test(text))?.[0] ?? reason;

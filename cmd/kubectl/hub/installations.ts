@@ -278,7 +278,7 @@ function componentCondition(
   const blocking = blockingCondition(conditions);
   return {
     reason: ready?.reason ?? null,
-    code: blocking === undefined ? null : conditionCode(blocking),
+    code: blocking === undefined ? null : conditionCode(blocking, conditions),
     message: ready?.message ?? null,
     since: ready?.lastTransitionTime ?? null,
   };

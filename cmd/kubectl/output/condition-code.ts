@@ -8,6 +8,7 @@ import {
   rollingOut,
   scaledToZero,
 } from "../../../api/reasons.ts";
+import { ownReasonOf } from "../../../sets/component-condition.ts";
 import { finerKnf, knfOfCode, knfOfReason } from "./knf-of.ts";
 
 /** Conditions in the order of the steps: the first that is not true causes the others. */
@@ -45,15 +46,18 @@ export function isUnderWay(condition: Condition): boolean {
   );
 }
 
-/** KNF number of a condition. Null for a good one. */
-export function conditionCode(condition: Condition): KnfCode | null {
+/** KNF number of one of the conditions of a component. Null for a good one. */
+export function conditionCode(
+  condition: Condition,
+  conditions: Parameters<typeof ownReasonOf>[1],
+): KnfCode | null {
   const { type, status, reason = "" } = condition;
   if (type === contestedCondition) return status === "True" ? "KNF6007" : null;
   if (status === "True") return reason === scaledToZero ? "KNF6015" : null;
   if (type === protectedCondition) return knfOfProtection[reason] ?? null;
   return isUnderWay(condition)
     ? finerKnf("KNF6008", workMessage(condition))
-    : failureCode(condition);
+    : failureCode({ ...condition, reason: ownReasonOf(condition, conditions) });
 }
 
 const knfOfProtection: Readonly<Partial<Record<string, KnfCode>>> = {

@@ -68,7 +68,7 @@ const needed = [
 export function toldViewOf({ conditions }: ReportedStatus): Omit<ToldView, "feedback"> {
   for (const [type, state] of needed) {
     const condition = conditionOf(conditions, type);
-    if (condition?.status !== "True") return lackingView(condition, state);
+    if (condition?.status !== "True") return lackingView(condition, state, conditions);
   }
   const available = conditionOf(conditions, "DeploymentsAvailable");
   return available?.reason === scaledToZero
@@ -80,21 +80,25 @@ export function toldViewOf({ conditions }: ReportedStatus): Omit<ToldView, "feed
 function lackingView(
   condition: Condition | undefined,
   state: (typeof needed)[number][1],
+  conditions: ReportedStatus["conditions"],
 ): Omit<ToldView, "feedback"> {
   const message = condition?.message ?? null;
   if (condition !== undefined && isUnderWay(condition)) {
     return { state: "InProgress", reason: rollingOut, message };
   }
   const fallback = state === "NotInstalled" ? "NotInstalled" : "DeploymentsNotReady";
-  const reason = condition === undefined ? undefined : reasonOf(condition);
+  const reason = condition === undefined ? undefined : reasonOf(condition, conditions);
   return { state, reason: reason ?? fallback, message };
 }
 
 /** Our reason of a condition, which has a word of upstream's where the controller writes as upstream does. */
-function reasonOf(condition: Condition): Reason | undefined {
+function reasonOf(
+  condition: Condition,
+  conditions: ReportedStatus["conditions"],
+): Reason | undefined {
   const { reason = "" } = condition;
   if (isReason(reason)) return reason;
-  const code = conditionCode(condition);
+  const code = conditionCode(condition, conditions);
   return Object.keys(reasons)
     .filter(isReason)
     .find((one) => knfOfReason[one] === code);

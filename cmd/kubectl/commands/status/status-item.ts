@@ -179,7 +179,7 @@ export function statusDetailOf(
         type: condition.type,
         status: condition.status,
         reason: condition.reason ?? null,
-        code: conditionCode(condition),
+        code: conditionCode(condition, component.status?.conditions),
         message: condition.message ?? null,
         since: condition.lastTransitionTime ?? null,
       }))

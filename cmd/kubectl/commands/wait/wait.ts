@@ -3,6 +3,7 @@ import type { FleetSetKind } from "../../../../api/fleet-set.ts";
 import type { KnfCode } from "../../../../api/knf/knf-codes.ts";
 import type { Condition } from "../../../../api/kubernetes.ts";
 import { reasons } from "../../../../api/reasons.ts";
+import { ownReasonOf } from "../../../../sets/component-condition.ts";
 import { type ExitCode, exitCodes, UsageError } from "../../errors.ts";
 import { hubViewOf } from "../../hub/installations.ts";
 import { conditionCode } from "../../output/condition-code.ts";
@@ -194,14 +195,14 @@ function currentStanding(goal: Goal, component: Component): Standing {
   const isCurrent = state !== "Outdated" && state !== "Unknown";
   if (isCurrent && isMet(goal, component)) return met;
   const blocked = isCurrent ? helplessReason(component) : undefined;
-  if (blocked !== undefined) return failedBecause(blocked);
+  if (blocked !== undefined) return failedBecause(blocked, component);
   const lag = goal.kind === "version" && state === "Ready" ? versionText(goal, component) : message;
   return { state: state === "InProgress" ? "inProgress" : "waiting", reason, code, message: lag };
 }
 
-function failedBecause(condition: Condition): Standing {
+function failedBecause(condition: Condition, { status }: Component): Standing {
   const { reason = "", message = "" } = condition;
-  return { state: "failed", reason, code: conditionCode(condition), message };
+  return { state: "failed", reason, code: conditionCode(condition, status?.conditions), message };
 }
 
 function isMet(goal: Goal, component: Component): boolean {
@@ -229,10 +230,11 @@ const mayHeal = ["ClusterProfileNotReady", "DeploymentsNotReady"];
 
 /** The condition that becomes true only after a person or another change helps. */
 function helplessReason({ status }: Component): Condition | undefined {
-  return status?.conditions?.find(({ type, status: value, reason = "" }) => {
-    if (value !== "False") return false;
+  return status?.conditions?.find((condition) => {
+    if (condition.status !== "False") return false;
     // Upstream and this controller both write `Error` there.
-    if (type === "VersionMigrationEligible") return true;
+    if (condition.type === "VersionMigrationEligible") return true;
+    const reason = ownReasonOf(condition, status.conditions);
     const entry = Object.entries(reasons).find(([name]) => name === reason)?.[1];
     return entry?.retry === "change" && !mayHeal.includes(reason);
   });

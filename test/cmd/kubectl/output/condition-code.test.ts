@@ -44,5 +44,22 @@ test.each([
   },
 ])("$name has the code $code", ({ conditions, code }) => {
   const blocking = blockingCondition(conditions);
-  expect(blocking === undefined ? null : conditionCode(blocking)).toBe(code);
+  expect(blocking === undefined ? null : conditionCode(blocking, conditions)).toBe(code);
+});
+
+const failedWith = (text: string): Condition => ({
+  ...said("InstallSucceeded", "False", "Error"),
+  message: `Install failed with message: ${text}`,
+});
+
+test.each([
+  ["webhook deployment not found in manifest", "ManifestInvalid", "KNF1017"],
+  ["ConfigMap knative-serving/a: No", undefined, "KNF1018"],
+  ["the version of the manifests 1.22.0 of the component is not 1.23.0", undefined, "KNF1017"],
+  ["patch 0 target v1 Secret none matches no object", undefined, "KNF1017"],
+  ["The release directory holds no version 1.99", "ReleaseNotFound", "KNF1016"],
+])("a failure with the text %s, stalled by %s, has the code %s", (text, stalled, code) => {
+  const condition = failedWith(text);
+  const others = stalled === undefined ? [] : [said("Stalled", "True", stalled)];
+  expect(conditionCode(condition, [condition, ...others])).toBe(code);
 });

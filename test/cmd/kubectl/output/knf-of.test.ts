@@ -211,7 +211,7 @@ describe("the number of a condition", () => {
     [of("Contested=True", "Contested"), "KNF6007"],
     [of("Contested=False", ""), null],
   ])("$0.type=$0.status $0.reason $0.message is %s", (condition, code) => {
-    expect(conditionCode(condition)).toBe(code);
+    expect(conditionCode(condition, [condition])).toBe(code);
   });
 
   test.each([
@@ -228,7 +228,7 @@ describe("the number of a condition", () => {
     "of the upstream operator follows what its code means: %s, %s (D1)",
     (reason, message, number) => {
       const condition = of("TargetClusterResolved=False", reason, message);
-      expect(conditionCode(condition)).toBe(`KNF${number}`);
+      expect(conditionCode(condition, [condition])).toBe(`KNF${number}`);
     },
   );
 

@@ -211,7 +211,7 @@ export async function checkConditions(
   if (blocking === undefined)
     return passedWith(true, text, { findings: scaleFindings(conditions) });
   return passedWith(true, text, {
-    findings: [await findingOfCondition(blocking, tools)],
+    findings: [await findingOfCondition(blocking, conditions, tools)],
   });
 }
 
@@ -224,10 +224,11 @@ function scaleFindings(conditions: readonly Condition[]): readonly Finding[] {
 
 async function findingOfCondition(
   condition: Condition,
+  conditions: readonly Condition[],
   { askRefusal, findWebhook, compare }: ConditionTools,
 ): Promise<Finding> {
   const { type, status, reason = "", message = "", lastTransitionTime } = condition;
-  const code = conditionCode(condition) ?? "KNF1018";
+  const code = conditionCode(condition, conditions) ?? "KNF1018";
   const since = `since ${lastTransitionTime ?? "(not known)"}`;
   const text = `${type}=${status} ${reason}: ${message}`;
   const severity = isUnderWay(condition) ? "warning" : "error";

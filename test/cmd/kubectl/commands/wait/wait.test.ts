@@ -10,18 +10,19 @@ import { runText } from "../../run-text.ts";
 import { startStubHub } from "../../stub-hub.ts";
 
 const conditions = (
-  ...list: readonly (readonly [string, "True" | "False", string?])[]
+  ...list: readonly (readonly [string, "True" | "False", string?, string?])[]
 ): Component => {
   const at = "2026-11-21T11:00:00Z";
   return component({
     status: {
       observedGeneration: 1,
       version: "1.23.0",
-      conditions: list.map(([type, status, reason]) => ({
+      conditions: list.map(([type, status, reason, message]) => ({
         type,
         status,
         lastTransitionTime: at,
         ...(reason === undefined ? {} : { reason }),
+        ...(message === undefined ? {} : { message }),
       })),
     },
   });
@@ -38,6 +39,9 @@ const rolling = conditions(
   ["DeploymentsAvailable", "False", "DeploymentsNotReady"],
 );
 const skipping = conditions(["Ready", "False"], ["VersionMigrationEligible", "False", "Error"]);
+const failing = ["InstallSucceeded", "False", "Error", "Install failed with message: No"] as const;
+const stalled = conditions(["Ready", "False"], failing, ["Stalled", "True", "ManifestInvalid"]);
+const retried = conditions(["Ready", "False"], failing);
 const resolved = conditions(["Ready", "False"], ["TargetClusterResolved", "True"]);
 
 describe("an installation", () => {
@@ -55,6 +59,8 @@ describe("an installation", () => {
     { name: "that is tried again", goal: "ready", of: trying, state: "waiting" },
     { name: "that rolls out", goal: "ready", of: rolling, state: "waiting" },
     { name: "whose version skips one", goal: "ready", of: skipping, state: "failed" },
+    { name: "whose manifest is invalid", goal: "ready", of: stalled, state: "failed" },
+    { name: "that its cluster refused", goal: "ready", of: retried, state: "waiting" },
     {
       name: "that is being deleted",
       goal: "ready",
