@@ -1,7 +1,7 @@
 import type { Provider, ProviderFile } from "../../access/providers/provider-config.ts";
 import { distrustedProfile, refusedReference } from "../../access/providers/reference-policy.ts";
 import { selectProvider } from "../../access/providers/select-provider.ts";
-import { type ClusterProfile, isHealthy } from "../../api/cluster-profile.ts";
+import { type ClusterProfile, isHealthy, leavingMessage } from "../../api/cluster-profile.ts";
 import type { ClusterProfileRef } from "../../api/component.ts";
 import { deliveryAnnotation } from "../../api/delivery.ts";
 import { FleetError } from "../../api/errors.ts";
@@ -124,7 +124,7 @@ function pathOfTarget({ ref }: Subject): string {
   return ref === undefined ? "spec" : path;
 }
 
-/** The profile exists and is healthy. Said only to users who may use it. */
+/** The profile exists, stays, and is healthy. Said only to users who may use it. */
 export const profileUsable: Check = ({ ref }, { mayUse, profile }) => {
   if (ref === undefined || mayUse !== true || profile === undefined) return [];
   const name = describeProfile(ref);
@@ -132,6 +132,8 @@ export const profileUsable: Check = ({ ref }, { mayUse, profile }) => {
   if (profile === "absent") {
     return [{ path, message: `${name} does not exist yet; nothing is installed until it does` }];
   }
+  const leaving = leavingMessage(profile);
+  if (leaving !== undefined) return [{ path, message: leaving }];
   const message = `${name} is not ready: its condition ControlPlaneHealthy is not True`;
   return problemIf(!isHealthy(profile), path, message);
 };

@@ -75,8 +75,11 @@ describe("T-62 sizes", () => {
 });
 
 describe("warnings", () => {
+  const going = profileOf("going");
+  const deletionTimestamp = "2026-11-25T11:00:00Z";
+  const leaving = { ...going, metadata: { ...going.metadata, deletionTimestamp } };
   const stage = {
-    profiles: [profileOf("spoke-1"), profileOf("ill", "False")],
+    profiles: [profileOf("spoke-1"), profileOf("ill", "False"), leaving],
     files: [{ map: "providers", file: fileOf("secretreader") }],
   };
 
@@ -87,6 +90,11 @@ describe("warnings", () => {
   test.each([
     ["a profile that does not exist", at("gone"), /"fleet\/gone" does not exist yet/],
     ["a profile that is not ready", at("ill"), /"fleet\/ill" is not ready/],
+    [
+      "a profile that is being deleted",
+      at("going"),
+      /: ClusterProfile fleet\/going is being deleted since 2026-11-25T11:00:00Z, and a finalizer holds it$/,
+    ],
     [
       "deployments",
       { deployments: [{ name: "a" }] },
