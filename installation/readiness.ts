@@ -87,7 +87,7 @@ export function readinessOf(
   });
   const waiting = all.filter(({ state }) => !availableStates.includes(state));
   const missing = waiting.filter(({ state }) => state === "missing");
-  const named = waiting.toSorted(byText(({ text }) => text)).slice(0, maxNamed);
+  const named = namedAmong(waiting);
   return {
     available: waiting.length === 0,
     waiting: namesOf(waiting),
@@ -115,6 +115,15 @@ export function waitingAmong(
 }
 
 const maxNamed = 10;
+
+/** The reports that the message names, in its order. Those that are stuck come before others: an Event and the sets go by the message. */
+function namedAmong(waiting: readonly Report[]): readonly Report[] {
+  const inOrder = byText(({ text }: Report) => text);
+  return waiting
+    .toSorted((a, b) => Number(b.isStuck) - Number(a.isStuck) || inOrder(a, b))
+    .slice(0, maxNamed)
+    .toSorted(inOrder);
+}
 
 function messageOf(
   named: readonly Report[],

@@ -271,6 +271,15 @@ describe("why a workload is not available", () => {
     },
   );
 
+  test("is named before what may become available by itself", () => {
+    const many = Array.from({ length: 12 }, (_, index) => workload({ name: `d${index + 10}` }));
+    const observed = new Map(many.map((one) => [objectId(keyOf(one)), one]));
+    const causes = new Map([...observed.keys()].slice(-1).map((id) => [id, pull]));
+    const { message, stuck } = readinessOf(many.map(keyOf), observed, causes);
+    expect(stuck).toEqual([`d21 (${pull})`]);
+    expect(message).toMatch(/: d10 \(.*, d18 \([^,]*, d21 \(image a .* and 2 more$/);
+  });
+
   test("counts only where the message says it", () => {
     const many = Array.from({ length: 12 }, (_, index) => workload({ name: `d${index + 10}` }));
     const observed = new Map(many.map((one) => [objectId(keyOf(one)), one]));
