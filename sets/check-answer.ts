@@ -23,17 +23,37 @@ export interface Verification extends CheckSubject {
 export interface CheckAnswer {
   readonly kind: "good" | "bad" | "unasked";
   readonly since: number;
+  /** When it came. */
+  readonly at: number;
   /** When it was last bad; absent: never. */
   readonly badAt?: number;
   /** A sentence; empty for a good answer. It may quote what the cluster says, bounded. */
   readonly message: string;
 }
 
-/** By `namespace/name` of the ClusterProfile: the stamp, and the answers by the name of the check. */
-export type Answers = ReadonlyMap<
-  string,
-  { readonly stamp: string; readonly checks: ReadonlyMap<string, CheckAnswer> }
->;
+/** The last answer after a reply. One that came too late for `patienceMs` goes on with nothing. */
+export function answerAfter(
+  before: CheckAnswer | undefined,
+  { kind, message }: Reply,
+  { now, patienceMs }: { readonly now: number; readonly patienceMs: number },
+): CheckAnswer {
+  const badAt = kind === "bad" ? now : before?.badAt;
+  const goesOn = before?.kind === kind && now < before.at + patienceMs;
+  const since = goesOn ? before.since : now;
+  return { kind, message, since, at: now, ...(badAt !== undefined && { badAt }) };
+}
+
+/** What was answered about a cluster with a stamp. */
+export interface ClusterAnswers {
+  readonly stamp: string;
+  /** Since when this process asks, in ms since the epoch. */
+  readonly askedSince: number;
+  /** By the name of the check. */
+  readonly checks: ReadonlyMap<string, CheckAnswer>;
+}
+
+/** By `namespace/name` of the ClusterProfile. */
+export type Answers = ReadonlyMap<string, ClusterAnswers>;
 
 /** Workloads of a cluster by their kind. */
 export type WorkloadCounts = ReadonlyMap<

@@ -8,7 +8,7 @@ import { DesiredSpecs } from "./desired-spec.ts";
 import type { Member, Revision, SelectedCluster, SetFacts, Stage } from "./facts.ts";
 import { durationOf } from "./limits.ts";
 import { isExcluded, isHeld } from "./select-clusters.ts";
-import { isPaused, resumedAtOf, wasFailed } from "./set-status.ts";
+import { isPaused, resumedAtOf, wasFailed, wasFailedByCheck } from "./set-status.ts";
 import { skipOf } from "./skips.ts";
 import { type Candidate, stageOf, stagesOf, unmatchedStage } from "./stages.ts";
 import { memoryOf, standingOf } from "./standing.ts";
@@ -83,7 +83,8 @@ function verifierOf(
     if (verify === undefined || (isComplete && before?.doneAt === undefined)) return member;
     const about = { set: { kind, namespace, name }, revision: revision.name, stage };
     const hasFailed = wasFailed(set, member.key);
-    const context = { ...shared, about, verify, before, hasFailed };
+    const hasFailedCheck = wasFailedByCheck(set, member.key);
+    const context = { ...shared, about, verify, before, hasFailed, hasFailedCheck };
     const verification = verificationOf(member, context);
     if (verification === undefined) return member;
     return { ...member, state: verifiedState(member, verification, context), verification };

@@ -61,6 +61,12 @@ export function wasFailed({ status }: FleetSet, cluster: string): boolean {
   return state === "Failed" || state === "TimedOut";
 }
 
+/** True for a cluster that was failed by a check at the last decision, as far as the status names it. */
+export function wasFailedByCheck({ status }: FleetSet, cluster: string): boolean {
+  const { state, reason = "" } = status?.notable?.find((one) => one.cluster === cluster) ?? {};
+  return state === "Failed" && ["WorkloadsBroken", "CheckFailed"].includes(reason);
+}
+
 /** When the last pause ended; now when the set was paused at the last decision and is not paused any more. */
 export function resumedAtOf(set: FleetSet, now: number): string | undefined {
   const { phase, resumedAt } = set.status?.rollout ?? {};

@@ -29,6 +29,8 @@ export interface Check {
   readonly intervalMs: number;
   /** How long an answer may take. */
   readonly limitMs: number;
+  /** How long an answer counts: until two questions have gone without one. */
+  readonly patienceMs: number;
   /** Of a cluster that fails by this check. */
   readonly reason: "WorkloadsBroken" | "CheckFailed";
   readonly ask: CheckSpec | NonNullable<VerifySpec["workloads"]>;
@@ -46,20 +48,30 @@ export function checksOf({ workloads, checks = [] }: VerifySpec): readonly Check
             withinMs: durationOf(workloads.within, usual.withinMs),
             intervalMs: usual.intervalMs,
             limitMs: usual.limitMs,
+            patienceMs: patienceOf(usual),
             reason: "WorkloadsBroken",
             ask: workloads,
           },
         ];
-  const others = checks.map((ask): Check => ({
-    name: ask.name,
-    forMs: durationOf(ask.for, 0),
-    withinMs: 0,
-    intervalMs: Math.max(leastIntervalMs, durationOf(ask.interval, usual.intervalMs)),
-    limitMs: limitOf(ask),
-    reason: "CheckFailed",
-    ask,
-  }));
+  const others = checks.map((ask): Check => {
+    const intervalMs = Math.max(leastIntervalMs, durationOf(ask.interval, usual.intervalMs));
+    const times = { intervalMs, limitMs: limitOf(ask) };
+    return {
+      name: ask.name,
+      forMs: durationOf(ask.for, 0),
+      withinMs: 0,
+      ...times,
+      patienceMs: patienceOf(times),
+      reason: "CheckFailed",
+      ask,
+    };
+  });
   return [...own, ...others];
+}
+
+/** An interval may be longer by a tenth. */
+function patienceOf({ intervalMs, limitMs }: Pick<Check, "intervalMs" | "limitMs">): number {
+  return 2 * 1.1 * intervalMs + limitMs;
 }
 
 function limitOf({ webhook }: CheckSpec): number {
@@ -83,6 +95,8 @@ export interface VerifyContext {
   readonly before: Pick<StageStatus, "state" | "doneAt"> | undefined;
   /** Whether the cluster was failed at the last decision, as far as the status says. */
   readonly hasFailed: boolean;
+  /** Whether it was failed by a check. One that is bad now and then stays failed, so that it counts once and begins no soak anew. */
+  readonly hasFailedCheck: boolean;
   readonly answers: Answers;
   readonly now: number;
   readonly deadlineMs: number | undefined;
@@ -110,16 +124,18 @@ export function verifiedState(
   { stamp, since, spec }: Verification,
   context: VerifyContext,
 ): ClusterState {
-  const { before, now, answers, hasFailed } = context;
+  const { before, now, answers, hasFailed, hasFailedCheck } = context;
   const known = answers.get(member.key);
-  const checks = known?.stamp === stamp ? known.checks : undefined;
+  const asked = known?.stamp === stamp ? known : undefined;
   const again = {
+    askedSince: asked?.askedSince,
     isAgain: wasVerified(since, before, now),
     isHalted: before?.state === "Halted",
     hasFailed,
+    hasFailedCheck,
   };
   const outcomes = checksOf(spec).map((check) =>
-    outcomeOf(check, checks?.get(check.name), { ...context, ...again, since }),
+    outcomeOf(check, asked?.checks.get(check.name), { ...context, ...again, since }),
   );
   const failed = outcomes.find(({ kind }) => kind === "failed");
   if (failed !== undefined) {
@@ -147,46 +163,69 @@ interface CheckOutcome {
 interface Asked extends Pick<VerifyContext, "now" | "deadlineMs" | "isPaused"> {
   /** When the cluster got the revision. */
   readonly since: number;
+  /** Since when this process asks; undefined: it does not yet. */
+  readonly askedSince: number | undefined;
   /** It was verified before: only a bad answer changes that. */
   readonly isAgain: boolean;
   readonly isHalted: boolean;
   readonly hasFailed: boolean;
+  readonly hasFailedCheck: boolean;
 }
 
 function outcomeOf(check: Check, answer: CheckAnswer | undefined, asked: Asked): CheckOutcome {
   const { now, isAgain } = asked;
-  // Another process knows only from the status that the check was bad.
-  const hasHalted = asked.isHalted && (asked.hasFailed || answer?.badAt !== undefined);
-  const { name, reason, forMs, withinMs } = check;
-  const outcome = (
-    kind: CheckOutcome["kind"],
-    message: string,
-    until = Infinity,
-  ): CheckOutcome => ({
+  const { name, reason, forMs } = check;
+  const outcome = (kind: CheckOutcome["kind"], message: string, until: number): CheckOutcome => ({
     kind: kind === "open" && isAgain ? "passed" : kind,
     reason,
     message: `Check ${name}: ${message}`,
     ...(until > now && untilTime(until)),
   });
-  // Until `until`, and without end for a cluster that halted its stage: only a good answer ends that.
-  const unlessOver = (message: string, until?: number): CheckOutcome =>
-    outcome(hasHalted || (until !== undefined && now >= until) ? "failed" : "open", message, until);
-  if (answer === undefined) return unlessOver("it is being asked");
-  if (answer.kind === "bad") return unlessOver(answer.message, answer.since + withinMs);
-  if (answer.kind === "unasked") {
-    return unlessOver(`it could not be asked: ${answer.message}`, deadlineOf(check, asked));
+  // Another process knows only from the status that the check was bad.
+  const hasHalted = asked.isHalted && (asked.hasFailed || answer?.badAt !== undefined);
+  const hasToMend = hasHalted || asked.hasFailedCheck;
+  const lack = lackOf(check, answer, asked);
+  // A cluster that has to mend stays failed: only a good answer ends that.
+  if (lack !== undefined) {
+    const isOver = hasToMend || now >= lack.until;
+    return outcome(isOver ? "failed" : "open", lack.message, lack.until);
   }
+  const { since, at } = answer ?? { since: now, at: now };
   const tooShort = "it is good for too short a time yet";
-  const mendedAt = answer.since + mendedMs;
-  if (hasHalted && now < mendedAt) return outcome("failed", tooShort, mendedAt);
-  const until = Math.max(answer.since + forMs, earliestAt(check, answer, asked));
-  return outcome(now >= until ? "passed" : "open", tooShort, until);
+  if (hasToMend && now < since + mendedMs) return outcome("failed", tooShort, since + mendedMs);
+  const until = Math.max(since + forMs, earliestAt(check, since, asked));
+  const oldAt = at + check.patienceMs;
+  if (now >= until) return outcome("passed", "", oldAt);
+  return outcome("open", tooShort, Math.min(until, oldAt));
 }
 
-/** The first good answer of the workloads may be older than what the new controllers do. */
-function earliestAt({ name, withinMs }: Check, answer: CheckAnswer, { isAgain }: Asked): number {
-  if (isAgain || name !== workloadsCheck) return answer.since;
-  return answer.since + Math.min(settleMs, withinMs);
+/** What is missing for a good answer, and until when it may be; undefined: nothing. */
+function lackOf(
+  check: Check,
+  answer: CheckAnswer | undefined,
+  asked: Asked,
+): { readonly message: string; readonly until: number } | undefined {
+  const { withinMs, patienceMs } = check;
+  const deadline = deadlineOf(check, asked);
+  // A process that has just begun to ask fails no cluster for that.
+  if (answer === undefined) {
+    const { askedSince = Infinity } = asked;
+    return { message: "it is being asked", until: Math.max(deadline, askedSince + patienceMs) };
+  }
+  const oldAt = answer.at + patienceMs;
+  if (asked.now >= oldAt) {
+    return { message: "its last answer is too old", until: Math.max(deadline, oldAt) };
+  }
+  const { kind, message, since } = answer;
+  if (kind === "bad") return { message, until: since + withinMs };
+  if (kind === "good") return undefined;
+  return { message: `it could not be asked: ${message}`, until: deadline };
+}
+
+/** The first good answer of the workloads, which came at `since`, may be older than what the new controllers do. */
+function earliestAt({ name, withinMs }: Check, since: number, { isAgain }: Asked): number {
+  if (isAgain || name !== workloadsCheck) return since;
+  return since + Math.min(settleMs, withinMs);
 }
 
 /** Until when a check may go without an answer. A pause and a rollout without a deadline wait for ever; a soak does not fail for a cluster that cannot be asked. */

@@ -6,12 +6,13 @@ import { Semaphore } from "../../access/time/semaphore.ts";
 import type { ClusterProfileRef } from "../../api/component.ts";
 import { isSameJson } from "../../api/fields.ts";
 import { namespacedName } from "../../api/keys.ts";
-import type {
-  Answers,
-  CheckAnswer,
-  Reply,
-  Verification,
-  WorkloadCounts,
+import {
+  answerAfter,
+  type Answers,
+  type CheckAnswer,
+  type Reply,
+  type Verification,
+  type WorkloadCounts,
 } from "../../sets/check-answer.ts";
 import { type Check, checksOf } from "../../sets/verify.ts";
 import type { Log } from "../log.ts";
@@ -33,6 +34,7 @@ export interface VerificationsOptions {
 
 /** What a set asks about one cluster, while it is asked. */
 interface Asking extends Verification {
+  readonly askedSince: number;
   readonly checks: Map<string, CheckAnswer>;
   /** Its workloads, when they were last read. */
   counted?: WorkloadCounts;
@@ -104,6 +106,7 @@ export class Verifications implements Disposable {
   #begin(set: string, verification: Verification): Asking {
     const asking: Asking = {
       ...verification,
+      askedSince: this.#options.clock.date().getTime(),
       checks: new Map(),
       stop: new AbortController(),
     };
@@ -159,16 +162,13 @@ export class Verifications implements Disposable {
   }
 
   /** Keeps an answer. Returns whether it says something else than the last one. */
-  #note(asking: Asking, { name }: Check, { kind, message, counted }: Reply): boolean {
+  #note(asking: Asking, { name, patienceMs }: Check, reply: Reply): boolean {
     const { checks } = asking;
-    if (counted !== undefined) asking.counted = counted;
-    const now = this.#options.clock.date().getTime();
+    if (reply.counted !== undefined) asking.counted = reply.counted;
     const before = checks.get(name);
-    const isSame = before?.kind === kind;
-    const badAt = kind === "bad" ? now : before?.badAt;
-    const since = isSame ? before.since : now;
-    checks.set(name, { kind, message, since, ...(badAt !== undefined && { badAt }) });
-    return !isSame || before.message !== message;
+    const now = this.#options.clock.date().getTime();
+    checks.set(name, answerAfter(before, reply, { now, patienceMs }));
+    return before?.kind !== reply.kind || before.message !== reply.message;
   }
 }
 

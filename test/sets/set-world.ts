@@ -8,7 +8,13 @@ import {
   setLabels,
   steering,
 } from "../../api/fleet-set.ts";
-import type { CheckAnswer, Reply, Verification } from "../../sets/check-answer.ts";
+import {
+  answerAfter,
+  type CheckAnswer,
+  type ClusterAnswers,
+  type Reply,
+  type Verification,
+} from "../../sets/check-answer.ts";
 import { decide } from "../../sets/decide.ts";
 import { DesiredSpecs } from "../../sets/desired-spec.ts";
 import type { Decision, Obstacle, Revision, Selection, SetFacts } from "../../sets/facts.ts";
@@ -29,6 +35,8 @@ export interface SimulatedCluster {
   readonly fate: (version: string) => Fate;
 }
 
+type AskedAnswers = ClusterAnswers & { readonly checks: Map<string, CheckAnswer> };
+
 /** What a hub and its spokes make of the decisions about one set: objects as an API server would hold them, and a clock that is turned by hand. */
 export class SetWorld {
   readonly clusters: Map<string, SimulatedCluster>;
@@ -47,7 +55,7 @@ export class SetWorld {
   history: History = beginning;
   /** What a cluster answers to a check of the set now; undefined: nothing yet. Absent: nobody asks. */
   reply: ((cluster: string, check: string) => Reply | undefined) | undefined;
-  #answers = new Map<string, { stamp: string; checks: Map<string, CheckAnswer> }>();
+  #answers = new Map<string, AskedAnswers>();
 
   constructor(rollout: Partial<Rollout>, clusters: readonly SimulatedCluster[]) {
     this.clusters = new Map(clusters.map((cluster) => [cluster.name, cluster]));
@@ -177,16 +185,16 @@ export class SetWorld {
     this.#answers = new Map();
     for (const { cluster, stamp, spec } of verifications) {
       const known = before.get(cluster);
-      const checks = known?.stamp === stamp ? known.checks : new Map<string, CheckAnswer>();
-      for (const { name } of checksOf(spec)) {
+      const { askedSince, checks } =
+        known?.stamp === stamp
+          ? known
+          : { askedSince: this.now, checks: new Map<string, CheckAnswer>() };
+      for (const { name, patienceMs } of checksOf(spec)) {
         const reply = this.reply?.(cluster.slice("fleet/".length), name);
-        const last = checks.get(name);
         if (reply === undefined) continue;
-        const since = last?.kind === reply.kind ? last.since : this.now;
-        const badAt = reply.kind === "bad" ? this.now : last?.badAt;
-        checks.set(name, { ...reply, since, ...(badAt !== undefined && { badAt }) });
+        checks.set(name, answerAfter(checks.get(name), reply, { now: this.now, patienceMs }));
       }
-      this.#answers.set(cluster, { stamp, checks });
+      this.#answers.set(cluster, { stamp, askedSince, checks });
     }
   }
 
