@@ -15,6 +15,11 @@ export function denyingPolicyIn(text: string): string | undefined {
   return /ValidatingAdmissionPolicy '([\w.-]{1,253})' .{0,300}denied request/.exec(text)?.[1];
 }
 
+/** The MutatingAdmissionPolicy that refuses a request: its text names no kind, and begins the message of the server. */
+export function denyingMutationIn(text: string): string | undefined {
+  return /(?:^|: )policy ['"]([\w.-]{1,253})['"] .{0,300}denied request: /.exec(text)?.[1];
+}
+
 /** The webhook that the API server could not ask. */
 export function silentWebhookIn(text: string): string | undefined {
   return /failed calling webhook "([\w.-]{1,253})"/.exec(text)?.[1];

@@ -1,16 +1,20 @@
 import type { Code } from "../../api/reasons.ts";
 import {
+  denyingMutationIn,
   denyingPolicyIn,
   denyingWebhookIn,
   quotaIn,
   silentWebhookIn,
 } from "../../api/refusal-texts.ts";
 import type { ApiErrorFacts } from "./api-error.ts";
+import { deniedRightIn } from "./missing-right.ts";
 
 /** An answer, or what somebody else tells of one: its status is not known then. */
 export interface ToldRefusal {
   readonly status: number | undefined;
   readonly message: string;
+  /** Absent: a Status. */
+  readonly isStatus?: boolean;
 }
 
 /** What stands in the way of a write that a cluster refuses, in words of ours; undefined where that is not said. */
@@ -24,12 +28,26 @@ export function obstacleIn({ status, message }: ToldRefusal): string | undefined
   return webhook === undefined ? undefined : `the webhook ${webhook} does not answer`;
 }
 
-/** The finer cause of a refusal: a webhook or policy does not take the object, a webhook does not answer, or, with status 403, a right is missing. */
-export function codeOfRefusal({ status, message }: ToldRefusal): Code | undefined {
+/**
+ * The finer cause of a refusal: a webhook or policy does not take the object, a webhook does not answer, or, with status 403, a right is missing. Undefined where an
+ * admission plugin of the API server refuses for another reason, such as a quota or a namespace that is being deleted.
+ */
+export function codeOfRefusal({ status, message, isStatus }: ToldRefusal): Code | undefined {
   if (denierIn(message) !== undefined) return "AdmissionRefused";
   if (silentWebhookIn(message) !== undefined) return "WebhookSilent";
-  // A quota, for example, is no missing right.
-  return status === 403 && obstacleIn({ status, message }) === undefined ? "Forbidden" : undefined;
+  // A 403 without a Status is that of a proxy, which has a right of its own.
+  const lacksRight = isStatus === false || isRightMissing(message);
+  return status === 403 && lacksRight ? "Forbidden" : undefined;
+}
+
+/** Whether the API server says that the user lacks a right on a resource or a path, or those of a role that it makes or binds. */
+export function isRightMissing(text: string): boolean {
+  return deniedRightIn(text) !== undefined || / cannot \w+ path "/.test(text) || isEscalation(text);
+}
+
+/** Whether a role is refused that has rights which its writer lacks. */
+export function isEscalation(text: string): boolean {
+  return /attempting to grant|must have cluster-admin privileges/.test(text);
 }
 
 /** What was not possible, and what the server says stands in the way of it. */
@@ -53,7 +71,9 @@ export function denierIn(text: string): string | undefined {
   const webhook = denyingWebhookIn(text);
   if (webhook !== undefined) return `the admission webhook ${webhook}`;
   const policy = denyingPolicyIn(text);
-  return policy === undefined ? undefined : `the ValidatingAdmissionPolicy ${policy}`;
+  if (policy !== undefined) return `the ValidatingAdmissionPolicy ${policy}`;
+  const mutation = denyingMutationIn(text);
+  return mutation === undefined ? undefined : `the MutatingAdmissionPolicy ${mutation}`;
 }
 
 /** What is said of an object of which `isTooLarge` is true. */

@@ -3,6 +3,7 @@ import { missingRightIn } from "../../access/kube/missing-right.ts";
 import {
   denierIn,
   isBadPatch,
+  isEscalation,
   isTooLarge,
   obstacleIn,
   tooLarge,
@@ -147,7 +148,7 @@ function forbidden({ message, causes }: Facts, { key, installNamespace }: Attemp
 }
 
 function forbiddenMessage(text: string, hasCauses: boolean, key: ObjectKey): string {
-  if (/attempting to grant|must have cluster-admin privileges/.test(text)) {
+  if (isEscalation(text)) {
     return "Not allowed: the controller lacks the verbs bind and escalate on rbac.authorization.k8s.io";
   }
   const obstacle = obstacleIn({ status: 403, message: text });

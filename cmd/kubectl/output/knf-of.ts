@@ -158,7 +158,7 @@ const finerForms: readonly (readonly [KnfCode, RegExp, KnfCode])[] = [
   ["KNF4009", /is not where connections may go/, "KNF4005"],
   [
     "KNF1018",
-    /: Not allowed: (?:the (?:admission webhook|ValidatingAdmissionPolicy) [\w.-]+(?: of \w+ [\w.-]+)?|an admission policy of the cluster) denies it/,
+    /: Not allowed: (?:the (?:admission webhook|(?:Valid|Mut)atingAdmissionPolicy) [\w.-]+(?: of \w+ [\w.-]+)?|an admission policy of the cluster) denies it/,
     "KNF6012",
   ],
   ...(["KNF1018", "KNF6008", "KNF6014"] as const).map(

@@ -39,9 +39,20 @@ test.each([
   },
   {
     name: "a missing right",
+    error: answer(
+      403,
+      "Forbidden",
+      'namespaces "secret" is forbidden: User "secret" cannot patch resource "namespaces" in API group "" at the cluster scope',
+    ),
+    reason: "ApplyFailed",
+    message:
+      "[Forbidden] The hub: PATCH /api/v1/namespaces/a is not allowed: the controller lacks the right to patch namespaces",
+  },
+  {
+    name: "a refusal for another reason than a right",
     error: answer(403),
     reason: "ApplyFailed",
-    message: "[Forbidden] The hub: PATCH /api/v1/namespaces/a is not allowed",
+    message: "The hub: PATCH /api/v1/namespaces/a is not allowed",
   },
   {
     name: "a quota",

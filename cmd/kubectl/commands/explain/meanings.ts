@@ -106,7 +106,8 @@ export const codeMeanings: Readonly<Record<Code, string>> = {
   PluginOutputInvalid: "The exec plugin printed something other than an ExecCredential.",
   PluginInputTooLarge: "The input of the exec plugin is too large for a process.",
   CredentialRejected: "The API server answered 401.",
-  Forbidden: "The API server answered 403; the message names the request.",
+  Forbidden:
+    "The API server, or a proxy before it, answered 403 for want of a right; the message names the request.",
   AdmissionRefused:
     "An admission webhook or policy of the cluster refused the request; the message names it.",
   WebhookSilent:
