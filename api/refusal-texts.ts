@@ -5,6 +5,11 @@ export function quotaIn(text: string): string | undefined {
   return / is forbidden: exceeded quota: ([\w.-]{1,253})/.exec(text)?.[1];
 }
 
+/** The quota that is so new that its use is not counted yet. It takes seconds, and is said with status 403 only. */
+export function uncountedQuotaIn(text: string): string | undefined {
+  return / is forbidden: status unknown for quota: ([\w.-]{1,253})/.exec(text)?.[1];
+}
+
 /** The webhook that refuses a request, with a status of its own choice. */
 export function denyingWebhookIn(text: string): string | undefined {
   return /admission webhook "([\w.-]{1,253})" denied the request/.exec(text)?.[1];

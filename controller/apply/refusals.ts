@@ -9,7 +9,7 @@ import {
   tooLarge,
 } from "../../access/kube/obstacle.ts";
 import { groupOf, type ObjectKey } from "../../api/kubernetes.ts";
-import { silentWebhookIn } from "../../api/refusal-texts.ts";
+import { silentWebhookIn, uncountedQuotaIn } from "../../api/refusal-texts.ts";
 import type { Trouble } from "./change-set.ts";
 
 /** The object and the way in which it was sent. */
@@ -73,9 +73,10 @@ export function refusalOf(error: Facts, attempted: Attempted): Refusal {
   }
 }
 
-/** Whether an answer says only that the server is overloaded or fails, and names no other obstacle. Spec: security.md C11. */
+/** Whether an answer says only that the server is overloaded, fails or has still to count a quota, and names no other obstacle. Spec: security.md C11. */
 export function isOverloaded(error: Facts): boolean {
   if (obstacleIn(error) !== undefined) return false;
+  if (error.status === 403) return uncountedQuotaIn(error.message) !== undefined;
   if (error.status === 500) return internal(error).kind === "temporary";
   return [408, 429, 502, 503, 504].includes(error.status);
 }
@@ -143,6 +144,11 @@ function forbidden({ message, causes }: Facts, { key, installNamespace }: Attemp
   if (/because it is being terminated/.test(message)) {
     const text = `Namespace ${key.namespace ?? ""} is being deleted`;
     return { kind: key.namespace === installNamespace ? "busy" : "parked", message: text };
+  }
+  // A namespace may get its quota at birth, from Kyverno, Capsule or OpenShift.
+  const quota = uncountedQuotaIn(message);
+  if (quota !== undefined) {
+    return { kind: "temporary", message: `The cluster has still to count the quota ${quota}` };
   }
   return { kind: "permanent", message: forbiddenMessage(message, causes.length > 0, key) };
 }

@@ -157,7 +157,7 @@ function refused(error: ApiError, cluster: string): FleetError {
   }
   const request = error.request.replace(/\?.*$/, "");
   const obstacle = obstacleIn(error);
-  if (error.status === 403) {
+  if (error.status === 403 && !isOverloaded(error)) {
     const right = missingRightIn(error.message);
     const lack = right === undefined ? obstacle : `the controller lacks ${right}`;
     const why = lack === undefined ? "" : `: ${lack}`;

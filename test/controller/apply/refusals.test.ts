@@ -150,6 +150,13 @@ describe("a refusal", () => {
       says: "the quota q is exhausted",
     },
     {
+      what: "for a quota that is not counted yet",
+      status: 403,
+      message: 'configmaps "a" is forbidden: status unknown for quota: q, resources: configmaps',
+      kind: "temporary",
+      says: "has still to count the quota q",
+    },
+    {
       what: "of a changed Job",
       status: 422,
       causes: [{ field: "spec.template" }],

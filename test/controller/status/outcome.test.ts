@@ -65,6 +65,16 @@ test.each([
     message: "The hub: PATCH /api/v1/namespaces/a is not allowed: the quota tight is exhausted",
   },
   {
+    name: "a quota that is not counted yet",
+    error: answer(
+      403,
+      "Forbidden",
+      'secrets "secret" is forbidden: status unknown for quota: tight, resources: secrets',
+    ),
+    reason: "ClusterBusy",
+    message: "The hub: PATCH /api/v1/namespaces/a was answered 403 Forbidden",
+  },
+  {
     name: "a webhook that does not answer",
     error: answer(500, "InternalError", 'failed calling webhook "all.example.com": secret'),
     reason: "ApplyFailed",
