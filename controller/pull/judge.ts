@@ -1,4 +1,9 @@
-import { codeOfRefusal, obstacleIn } from "../../access/kube/obstacle.ts";
+import {
+  codeOfRefusal,
+  isNamespaceLeaving,
+  isRightMissing,
+  obstacleIn,
+} from "../../access/kube/obstacle.ts";
 import { conditionOf } from "../../api/conditions.ts";
 import {
   availableCondition,
@@ -10,6 +15,7 @@ import { FleetError } from "../../api/errors.ts";
 import { recordAt } from "../../api/fields.ts";
 import { foreignText } from "../../api/foreign-text.ts";
 import type { Condition } from "../../api/kubernetes.ts";
+import { uncountedQuotaIn } from "../../api/refusal-texts.ts";
 import type { ReportedStatus } from "../status/outcome.ts";
 import { agentNamespace } from "./agent.ts";
 import { feedbackName, toldConditions } from "./works.ts";
@@ -115,6 +121,8 @@ function refusalOf(work: ManifestWork | undefined, cluster: string): FleetError 
   const message = appliedOf(failed)?.message ?? "";
   // The agent brings the CRD; Open Cluster Management tries again.
   if (/no matches for kind|doesn't have a resource type/.test(message)) return undefined;
+  // It tries again here, too, and the cluster has counted within seconds.
+  if (uncountedQuotaIn(message) !== undefined) return undefined;
   const text = foreignText(message.replace(/^Failed to apply manifest: /, ""), longestText);
   const object = foreignText(`${kind} ${name}`.trim(), longestText);
   const where = `ManagedCluster ${cluster}: work ${work.metadata.name}`;
@@ -135,7 +143,12 @@ function notApplied(message: string, { where, object, text }: NotApplied): Fleet
     const refused = `${where}: ${object} is refused on the spoke: ${text}`;
     return new FleetError("ApplyFailed", refused, code === undefined ? {} : { code });
   }
-  if (/forbidden|not allowed/i.test(message)) {
+  if (isNamespaceLeaving(message)) {
+    const going = `${where}: ${object} waits: its namespace on the spoke is being deleted`;
+    return new FleetError("ClusterBusy", going);
+  }
+  // The second are words of the work agent about a work with an executor.
+  if (isRightMissing(message) || message.includes("not allowed to apply the resource ")) {
     const lack = `${where}: the work agent may not apply ${object}: ${text}`;
     return new FleetError("AccessProviderFailed", lack, { code: "WorkForbidden" });
   }

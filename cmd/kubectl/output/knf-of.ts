@@ -164,7 +164,11 @@ const finerForms: readonly (readonly [KnfCode, RegExp, KnfCode])[] = [
   ...(["KNF1018", "KNF6008", "KNF6014"] as const).map(
     (code) => [code, silentWebhook, "KNF6016"] as const,
   ),
-  ["KNF6014", /^Namespace \S+ (?:is being deleted|does not exist)/, "KNF6011"],
+  [
+    "KNF6014",
+    /^Namespace \S+ (?:is being deleted|does not exist)|: its namespace on the spoke is being deleted$/,
+    "KNF6011",
+  ],
   ["KNF6014", /^Still used by /, "KNF6013"],
   ["KNF6014", /\bwas answered \d{3}\b/, "KNF4016"],
 ];

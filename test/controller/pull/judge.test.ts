@@ -182,10 +182,48 @@ describe("what the hub knows of a pulled component", () => {
       "forbidden",
       {
         agent: work(
-          refusing("ClusterRole", "Failed to apply manifest: clusterroles is forbidden: no"),
+          refusing(
+            "ClusterRole",
+            'Failed to apply manifest: clusterroles "a" is forbidden: User "w" cannot patch resource "clusterroles" in API group "rbac.authorization.k8s.io" at the cluster scope',
+          ),
         ),
       },
-      "AccessProviderFailed: [WorkForbidden] ManagedCluster spoke-1: work a: the work agent may not apply ClusterRole a: clusterroles is forbidden: no",
+      'AccessProviderFailed: [WorkForbidden] ManagedCluster spoke-1: work a: the work agent may not apply ClusterRole a: clusterroles "a" is forbidden: User "w" cannot patch resource "clusterroles" in API group "rbac.authorization.k8s.io" at the cluster scope',
+    ],
+    [
+      "forbidden for the executor of the work",
+      {
+        work: work(
+          refusing("Secret", "not allowed to apply the resource  secrets, a b, will try again"),
+        ),
+      },
+      "AccessProviderFailed: [WorkForbidden] ManagedCluster spoke-1: work a: the work agent may not apply Secret a: not allowed to apply the resource  secrets, a b, will try again",
+    ],
+    [
+      "in a namespace that goes",
+      {
+        agent: work(
+          refusing(
+            "Deployment",
+            'deployments.apps "a" is forbidden: unable to create new content in namespace knfleet-system because it is being terminated',
+          ),
+        ),
+      },
+      "ClusterBusy: ManagedCluster spoke-1: work a: Deployment a waits: its namespace on the spoke is being deleted",
+    ],
+    [
+      "under a quota that is not counted yet",
+      {
+        work: work(
+          refusing("KnativeServing", '"a" is forbidden: status unknown for quota: few, resources:'),
+        ),
+      },
+      `${waiting} agent on the spoke to take up the component`,
+    ],
+    [
+      "with a field that is forbidden",
+      { work: work(refusing("KnativeServing", "spec.x: Forbidden: may not be set")) },
+      "ApplyFailed: ManagedCluster spoke-1: work a: KnativeServing a was not applied: spec.x: Forbidden: may not be set",
     ],
     [
       "refused by a policy of the spoke, which says forbidden, too",

@@ -198,6 +198,14 @@ describe("the number of a condition", () => {
     ],
     [of("InstallSucceeded=False", "ClusterBusy", "Namespace a does not exist"), "KNF6011"],
     [
+      of(
+        "InstallSucceeded=False",
+        "ClusterBusy",
+        "ManagedCluster eu: work a: Deployment b waits: its namespace on the spoke is being deleted",
+      ),
+      "KNF6011",
+    ],
+    [
       of("InstallSucceeded=False", "ClusterBusy", "Still used by 2 Broker (a/b, a/c); delete them"),
       "KNF6013",
     ],
