@@ -195,7 +195,7 @@ export const reasons = {
   ClusterBusy: {
     condition: "InstallSucceeded",
     retry: "backoff",
-    next: "Nothing: the namespace or an object on the spoke is still being deleted. Where the message names an answer of the API server and it lasts, look at that server.",
+    next: "Wait while what the message names is being deleted or lets go; where that lasts, look at the finalizer, webhook, controller or API server that it names.",
   },
   DeploymentsNotReady: {
     condition: "DeploymentsAvailable",

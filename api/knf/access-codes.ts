@@ -81,6 +81,18 @@ export const accessCodes = {
     meaning: "The ClusterProfile offers no way in: status.accessProviders is empty.",
     next: "Let the cluster manager write status.accessProviders; docs/providers.md names what each manager needs for it.",
   },
+  KNF2016: {
+    name: "ManagedClusterLeaving",
+    meaning:
+      "The ManagedCluster of Open Cluster Management is being deleted, so the cluster gets no works any more.",
+    next: "Delete the component if the cluster is to go; docs/ocm.md says what becomes of Knative on a cluster that is detached.",
+  },
+  KNF2017: {
+    name: "HandOverWaits",
+    meaning:
+      "Another controller, or a ManifestWork of before, still has what the component is to have, and lets go first.",
+    next: "Look whether the pod of the agent on the spoke runs, and what holds the ManifestWork where the message names one; docs/ocm.md says what each waits for.",
+  },
   KNF3001: {
     name: "ProviderFileNotNamed",
     meaning:

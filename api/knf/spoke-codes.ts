@@ -171,7 +171,8 @@ export const spokeCodes = {
   },
   KNF6011: {
     name: "NamespaceTerminating",
-    meaning: "The namespace of the installation is being deleted.",
+    meaning:
+      "The namespace of the installation, or that of its works on the hub, is being deleted.",
     next: "Look which finalizers hold the namespace; the controller installs again when it is gone.",
   },
   KNF6012: {
@@ -189,7 +190,7 @@ export const spokeCodes = {
   KNF6014: {
     name: "DeletionWaits",
     meaning: "Objects of the installation, or its anchor, are still being deleted on the cluster.",
-    next: "Look at the finalizer or webhook that the message names; docs/removal.md says how to let the objects go.",
+    next: "Wait, or look at the finalizer where the message names one; docs/removal.md says how to let the objects go.",
   },
   KNF6015: {
     name: "ScaledToZero",

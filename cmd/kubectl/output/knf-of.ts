@@ -166,8 +166,21 @@ const finerForms: readonly (readonly [KnfCode, RegExp, KnfCode])[] = [
   ),
   [
     "KNF6014",
-    /^Namespace \S+ (?:is being deleted|does not exist)|: its namespace on the spoke is being deleted$/,
+    /: the (?:admission webhook|(?:Valid|Mut)atingAdmissionPolicy) [\w.-]+ denies it$/,
+    "KNF6012",
+  ],
+  ["KNF6014", /; their conversion webhook, Service \S+, may not answer$/, "KNF6016"],
+  ["KNF6014", /: the cluster cannot list \w+ for now$/, "KNF4016"],
+  [
+    "KNF6014",
+    /^Namespace \S+ (?:is being deleted|does not exist)|: (?:its namespace on the spoke|the hub's namespace \S+) is being deleted$/,
     "KNF6011",
+  ],
+  ["KNF6014", /^ManagedCluster \S+ has been going since /, "KNF2016"],
+  [
+    "KNF6014",
+    /\bhas yet to (?:let go|go)$|^ManifestWork \S+ (?:is still being deleted$|has been going since )|^The hub installs this component itself/,
+    "KNF2017",
   ],
   ["KNF6014", /^Still used by /, "KNF6013"],
   ["KNF6014", /\bwas answered \d{3}\b/, "KNF4016"],

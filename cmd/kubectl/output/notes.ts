@@ -230,13 +230,17 @@ export function nextStep(item: StatusItem): string {
   }
   if (hub.state === "Ready" && reason === "PullOnly") return pullOnlyHint;
   if (code !== null && !vague.includes(code)) {
-    // The catalogue of reasons says more, where the reason has one cause.
-    const known = code === knfOf(reason) ? nextOfReason(reason) : undefined;
-    return (known ?? knfCodes[code].next) + renewalOf(item, code);
+    return nextOfCode(code, reason) + renewalOf(item, code);
   }
   // `NotReady` is the reason of upstream for DeploymentsAvailable.
   if (live.state === "NotAvailable" || reason === "NotReady") return deploymentsOf(item);
   return nextOfReason(reason) ?? descriptionOf(item);
+}
+
+/** The catalogue of reasons says more, where the reason has one cause. */
+function nextOfCode(code: KnfCode, reason: string | null): string {
+  const isCause = code === knfOf(reason) && reason !== "ClusterBusy";
+  return (isCause ? nextOfReason(reason) : undefined) ?? knfCodes[code].next;
 }
 
 function renewalOf({ cluster }: StatusItem, code: KnfCode): string {

@@ -223,6 +223,39 @@ describe("the number of a condition", () => {
   });
 
   test.each([
+    ["Deleting ConfigMap a/b was not possible: the admission webhook c.d denies it", "KNF6012"],
+    [
+      "Waiting for the deletion of ConfigMap a/b: the ValidatingAdmissionPolicy c denies it",
+      "KNF6012",
+    ],
+    [
+      "Waiting for the deletion of ConfigMap a/b: the MutatingAdmissionPolicy c denies it",
+      "KNF6012",
+    ],
+    ["Waiting for the deletion of ConfigMap a/b (finalizer c.d/e)", "KNF6014"],
+    ["ManagedCluster eu has been going since 2026-01-01, and gets no works", "KNF2016"],
+    ["ManifestWork eu/a: the hub's namespace eu is being deleted", "KNF6011"],
+    [
+      "Looking for users before the removal: the cluster cannot list Broker for now; their conversion webhook, Service a/b, may not answer",
+      "KNF6016",
+    ],
+    ["Looking for users before the removal: the cluster cannot list Broker for now", "KNF4016"],
+    [
+      "The controller on the spoke still manages this installation, and has yet to let go",
+      "KNF2017",
+    ],
+    ["ManifestWork eu/a of another component has yet to go", "KNF2017"],
+    ["ManifestWork eu/a is still being deleted", "KNF2017"],
+    [
+      "The hub installs this component itself: its annotation knfleet.dev/delivery is Push",
+      "KNF2017",
+    ],
+    ["ManifestWork eu/a has been going since 2026-01-01; look at the spoke: x", "KNF2017"],
+  ])("of ClusterBusy follows what is waited for: %s is %s", (message, code) => {
+    expect(conditionCode(of("InstallSucceeded=False", "ClusterBusy", message))).toBe(code);
+  });
+
+  test.each([
     [
       "MulticlusterDisabled",
       "cluster provider not configured; set --clusterprofile-provider-file",

@@ -140,6 +140,30 @@ test.each([
     next: reasons.AnchorConflict.next,
   },
   {
+    name: "a deletion that a finalizer holds",
+    of: failed("ClusterBusy", "Waiting for the deletion of ConfigMap a/b (finalizer c.d/e)"),
+    said: undefined,
+    next: knfCodes.KNF6014.next,
+  },
+  {
+    name: "a deletion that a webhook refuses",
+    of: failed(
+      "ClusterBusy",
+      "Waiting for the deletion of ConfigMap a/b: the admission webhook c.d denies it",
+    ),
+    said: undefined,
+    next: knfCodes.KNF6012.next,
+  },
+  {
+    name: "a cluster that is being detached",
+    of: failed(
+      "ClusterBusy",
+      "ManagedCluster eu has been going since 2026-01-01, and gets no works",
+    ),
+    said: undefined,
+    next: knfCodes.KNF2016.next,
+  },
+  {
     name: "an installation in progress",
     of: component({ ready: { status: "Unknown" } }),
     said: reading([anchorOf(ready)], [deployment({ available: false })]),

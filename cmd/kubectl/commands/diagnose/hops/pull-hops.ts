@@ -64,7 +64,7 @@ export function checkAccepted(works: Works): HopResult<Works> {
   if (silence === undefined) {
     return passed(works, `ManagedCluster ${cluster} is accepted, and its agent reports`);
   }
-  const code = knfOf(silence.code ?? silence.reason) ?? "KNF4009";
+  const code = knfOf(silence.code ?? silence.reason, { message: silence.sentence }) ?? "KNF4009";
   return failed(code, silence.sentence, { next: [show] });
 }
 
@@ -74,7 +74,7 @@ export function checkApplied(works: Works): HopResult<Works> {
   const answer = judge(works);
   if (answer instanceof FleetError) {
     const show = words("kubectl", "get", "manifestworks", "-n", cluster, "-o", "yaml");
-    const code = knfOf(answer.code ?? answer.reason) ?? "KNF1018";
+    const code = knfOf(answer.code ?? answer.reason, { message: answer.sentence }) ?? "KNF1018";
     return failedBy(finding("error", code, { message: answer.sentence, next: [show] }));
   }
   const late = [agent, work].filter((one) => !isApplied(one));
