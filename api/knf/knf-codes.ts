@@ -145,6 +145,11 @@ const hubCodes = {
       "Several Deployments of the hub may be the same controller, so no flag and no file of one of them is believed.",
     next: "Delete the Deployment that is not the controller, or take its ServiceAccount out of the ClusterRoleBindings.",
   },
+  KNF1028: {
+    name: "HubRightMissing",
+    meaning: "The controller lacks a right on the hub itself; the message names it.",
+    next: "For a component without spec.clusterProfileRef set controller.hubInstallations=true in the chart; docs/hub-role.yaml has the other rights that the controller needs on the hub.",
+  },
 } as const;
 
 /** Name and texts of a code. */

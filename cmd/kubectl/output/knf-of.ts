@@ -155,6 +155,8 @@ const finerForms: readonly (readonly [KnfCode, RegExp, KnfCode])[] = [
   ],
   ["KNF3006", /\(EACCES\)/, "KNF3007"],
   ["KNF3011", /has expired already$/, "KNF3014"],
+  // A component without a ClusterProfile is installed on the hub itself.
+  ["KNF5002", /^(?:\[Forbidden\] )?The hub: /, "KNF1028"],
   ["KNF4009", /is not where connections may go/, "KNF4005"],
   [
     "KNF1018",

@@ -125,6 +125,22 @@ describe("the number of a condition", () => {
       ),
       "KNF2014",
     ],
+    [
+      of(
+        "InstallSucceeded=False",
+        "Error",
+        "Install failed with message: [Forbidden] The hub: POST /api/v1/namespaces is not allowed: the controller lacks the right to create namespaces",
+      ),
+      "KNF1028",
+    ],
+    [
+      of(
+        "InstallSucceeded=False",
+        "Error",
+        "Install failed with message: [Forbidden] ClusterProfile fleet/a: POST /api/v1/namespaces is not allowed",
+      ),
+      "KNF5002",
+    ],
     [of("VersionMigrationEligible=False", "Error", "x"), "KNF1015"],
     [of("DeploymentsAvailable=False", "NotReady", "x"), "KNF6009"],
     [of("InstallSucceeded=False", "Error", "spec.version is odd"), "KNF1017"],

@@ -109,6 +109,12 @@ test.each([
     next: knfCodes.KNF5002.next,
   },
   {
+    name: "a missing right on the hub itself",
+    of: failed("ApplyFailed", "[Forbidden] The hub: GET /api/v1/namespaces/a is not allowed"),
+    said: undefined,
+    next: knfCodes.KNF1028.next,
+  },
+  {
     name: "a plugin that the hub does not find",
     of: failed("AccessProviderFailed", "[PluginNotFound] /plugins/secretreader"),
     said: undefined,
