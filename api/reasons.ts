@@ -90,7 +90,7 @@ export const reasons = {
   ClusterProfileUnavailable: {
     condition: "TargetClusterResolved",
     retry: "backoff",
-    next: "Check that the ClusterProfile CRD is installed on the hub and that the controller may list and watch it.",
+    next: "Check that the ClusterProfile CRD is installed on the hub and that the controller may list and watch it; where the message says that the hub does not answer, look at its API server.",
   },
   AccessProviderNotConfigured: {
     condition: "TargetClusterResolved",

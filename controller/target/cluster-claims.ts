@@ -1,5 +1,7 @@
-import { ApiError } from "../../access/kube/api-error.ts";
+import { ApiError, ConnectionError } from "../../access/kube/api-error.ts";
 import type { CollectionRef, KubeClient } from "../../access/kube/kube-client.ts";
+import { missingRightOf } from "../../access/kube/missing-right.ts";
+import { codeOfRefusal, obstacleIn } from "../../access/kube/obstacle.ts";
 import { Reflector } from "../../access/kube/reflector.ts";
 import { logWatchBug } from "../../access/log.ts";
 import type { Clock } from "../../access/time/clock.ts";
@@ -77,7 +79,7 @@ export class ClusterClaims implements Disposable {
 
   /**
    * Claims the cluster of a ClusterProfile, once for each connection. Must resolve before the first write to the cluster. Throws FleetError `DuplicateComponent` when
-   * another ClusterProfile has the cluster.
+   * another ClusterProfile has the cluster, the error of the connection to it, and for what fails on the hub a FleetError that says so.
    */
   async claim(
     profile: ClusterProfileRef,
@@ -164,6 +166,11 @@ export class ClusterClaims implements Disposable {
     // A cluster that tells no uid cannot be claimed. The anchors there keep two installations apart.
     if (uid === undefined) return undefined;
     const name = claimName(uid);
+    await onHub(() => this.#write(profile, name, signal));
+    return name;
+  }
+
+  async #write(profile: ClusterProfileRef, name: string, signal: AbortSignal): Promise<void> {
     const claims = await this.#claimsOf(profile, signal);
     // The ClusterProfile led to another cluster before.
     for (const claim of claims) {
@@ -171,7 +178,6 @@ export class ClusterClaims implements Disposable {
     }
     const hasClaim = claims.some(({ metadata }) => metadata.name === name);
     if (!hasClaim) await this.#create(profile, name, signal);
-    return name;
   }
 
   async #create(profile: ClusterProfileRef, name: string, signal: AbortSignal): Promise<void> {
@@ -233,6 +239,28 @@ export class ClusterClaims implements Disposable {
     this.#refused.delete(name);
     for (const profile of refused?.values() ?? []) this.#options.onFree(profile);
   }
+}
+
+/** Runs requests to the hub. Whoever awaits them awaits the cluster, and would tell a failure of that. */
+async function onHub(run: () => Promise<void>): Promise<void> {
+  try {
+    await run();
+  } catch (error) {
+    if (error instanceof ApiError) throw notTaken(error);
+    if (!(error instanceof ConnectionError)) throw error;
+    const message = `The hub: ${error.message}`;
+    throw new FleetError("ClusterProfileUnavailable", message, { cause: error });
+  }
+}
+
+function notTaken(cause: ApiError): FleetError {
+  const { status } = cause;
+  const right = missingRightOf(cause);
+  const lack = right === undefined ? obstacleIn(cause) : `the controller lacks ${right}`;
+  const message = `The hub: the claim of the cluster is not possible: ${lack ?? `status ${status}`}`;
+  const isForNow = lack === undefined && (status >= 500 || status === 429);
+  const reason = isForNow ? "ClusterProfileUnavailable" : "ApplyFailed";
+  return new FleetError(reason, message, { code: codeOfRefusal(cause), cause });
 }
 
 const typeOf = { apiVersion: leases.apiVersion, kind: leases.kind };

@@ -1,8 +1,13 @@
 import { beforeEach, expect, test } from "vitest";
 
+import { ConnectionError } from "../../../access/kube/api-error.ts";
 import { systemClock } from "../../../access/time/system-clock.ts";
 import type { ClusterProfileRef } from "../../../api/component.ts";
-import { ClusterClaims } from "../../../controller/target/cluster-claims.ts";
+import {
+  ClusterClaims,
+  type ClusterClaimsOptions,
+} from "../../../controller/target/cluster-claims.ts";
+import { apiError } from "../../support/api-error.ts";
 import { MemoryHub } from "../../support/memory-hub.ts";
 import { silentLog } from "../../support/silent-log.ts";
 
@@ -22,9 +27,11 @@ function noteFree({ name }: ClusterProfileRef): void {
   freed.push(name);
 }
 
+type Writer = ReturnType<ClusterClaimsOptions["hubFor"]>;
+
 /** The claims as one replica sees them. */
-function replica(): ClusterClaims {
-  const options = { hub, hubFor: () => hub, namespace: "knfleet-system", log: silentLog };
+function replica(writer: Writer = hub): ClusterClaims {
+  const options = { hub, hubFor: () => writer, namespace: "knfleet-system", log: silentLog };
   return new ClusterClaims({ clock: systemClock, ...options, onFree: noteFree }, signal);
 }
 
@@ -129,10 +136,51 @@ test("a claim that failed is tried again", async () => {
   const one = replica();
   const connection = to("x");
   hub.fail();
-  await expect(one.claim(a, connection, signal)).rejects.toThrow("InternalError");
+  await expect(one.claim(a, connection, signal)).rejects.toMatchObject({
+    reason: "ClusterProfileUnavailable",
+  });
   hub.work();
   await one.claim(a, connection, signal);
   expect(claims()).toEqual({ x: "fleet/a" });
+});
+
+const lost = new ConnectionError("reset", "https://hub broke the connection");
+const denied =
+  'leases.coordination.k8s.io is forbidden: User "u" cannot create resource "leases" in API group "coordination.k8s.io" in the namespace "knfleet-system"';
+
+test.each([
+  {
+    what: "a missing right",
+    error: apiError(403, denied),
+    reason: "ApplyFailed",
+    says: /^\[Forbidden\] The hub: .* lacks the right to create leases/,
+  },
+  {
+    what: "a quota",
+    error: apiError(403, "leases is forbidden: exceeded quota: few, requested: x"),
+    reason: "ApplyFailed",
+    says: /^The hub: .* the quota few is exhausted$/,
+  },
+  {
+    what: "a lost connection",
+    error: lost,
+    reason: "ClusterProfileUnavailable",
+    says: /^The hub: https:\/\/hub broke the connection$/,
+  },
+])("$what of the hub is told of the hub", async ({ error, reason, says }) => {
+  const writer: Writer = {
+    get: (...given) => hub.get(...given),
+    create: () => Promise.reject(error),
+    remove: (...given) => hub.remove(...given),
+  };
+  const message = expect.stringMatching(says);
+  const claiming = replica(writer).claim(a, to("x"), signal);
+  await expect(claiming).rejects.toMatchObject({ reason, message });
+});
+
+test("what the cluster does not tell is told of the cluster", async () => {
+  const connection = { clusterId: () => Promise.reject(lost), signal };
+  await expect(replica().claim(a, connection, signal)).rejects.toBe(lost);
 });
 
 test("a claim that somebody deletes is made again by its holder, which need not connect again", async () => {

@@ -11,7 +11,8 @@ export const reasonMeanings: Readonly<Record<Reason, string>> = {
   ClusterProfileNotFound: "The ClusterProfile that the component names does not exist on the hub.",
   ClusterProfileNotReady:
     "It exists, but its condition `ControlPlaneHealthy` is not True, or it has neither that nor `Joined`. Nothing is uninstalled.",
-  ClusterProfileUnavailable: "ClusterProfiles cannot be read on the hub.",
+  ClusterProfileUnavailable:
+    "ClusterProfiles cannot be read on the hub or, with shards, the claim of the cluster cannot be written there for now.",
   AccessProviderNotConfigured: "The controller has no provider file.",
   MulticlusterDisabled: "The provider file declares no provider that the ClusterProfile offers.",
   AccessProviderFailed:
