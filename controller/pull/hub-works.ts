@@ -20,6 +20,7 @@ import { isRecord, recordAt } from "../../api/fields.ts";
 import { foreignText } from "../../api/foreign-text.ts";
 import { describe, type KubeObject, type Manifest } from "../../api/kubernetes.ts";
 import type { Code } from "../../api/reasons.ts";
+import { uncountedQuotaIn } from "../../api/refusal-texts.ts";
 import { knownResource } from "../../api/resources.ts";
 import { installationNamespace } from "../../installation/installation-namespace.ts";
 import type { ReconcileDeps } from "../reconcile/reconcile-deps.ts";
@@ -211,7 +212,7 @@ function refusalOf(ref: ObjectRef, cause: ApiError): FleetError | undefined {
   }
   if (cause.status !== 404) return undefined;
   const message = `${object}: the hub has no namespace ${namespace ?? ""}, or serves no ManifestWork`;
-  return new FleetError("ClusterProfileNotFound", message, { cause });
+  return new FleetError("AccessProviderFailed", message, { code: "NotManagedByOCM", cause });
 }
 
 /** Answers after which the same request is refused again. */
@@ -230,6 +231,7 @@ function whyRefused(error: ApiError): { readonly code: Code; readonly why: strin
   if (right !== undefined) {
     return { code: "WorkRightMissing", why: `the controller lacks ${right} on the hub` };
   }
+  if (uncountedQuotaIn(message) !== undefined) return undefined;
   const isFinal = final.includes(status) || isBadPatch(message);
   return isFinal ? { code: "WorkRefused", why: "the hub refuses it" } : undefined;
 }

@@ -129,13 +129,22 @@ describe("a work is ensured", () => {
         "the hub refuses it, because the ValidatingAdmissionPolicy p denies it",
       ),
     ],
-    [404, 'namespaces "spoke-1" not found', { reason: "ClusterProfileNotFound" }],
+    [
+      404,
+      'namespaces "spoke-1" not found',
+      { reason: "AccessProviderFailed", code: "NotManagedByOCM" },
+    ],
   ])("unless the hub answers %i %s", async (status, message, error) => {
     await expect(ensure(undefined, refusing(status, message))).rejects.toMatchObject(error);
   });
 
   test("and an error that may pass is left to the queue", async () => {
     await expect(ensure(undefined, refusing(503, "busy"))).rejects.toBeInstanceOf(ApiError);
+    const uncounted = refusing(
+      403,
+      '"a" is forbidden: status unknown for quota: few, resources: x',
+    );
+    await expect(ensure(undefined, uncounted)).rejects.toBeInstanceOf(ApiError);
   });
 });
 

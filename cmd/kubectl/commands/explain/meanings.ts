@@ -118,7 +118,7 @@ export const codeMeanings: Readonly<Record<Code, string>> = {
   TLSUntrusted: "The API server showed a certificate that is not trusted.",
   TooLarge: "The cluster answers with more, or has more objects of ours, than may be read or kept.",
   NotManagedByOCM:
-    "Pull delivery: the ClusterProfile names no ManagedCluster of Open Cluster Management, or the hub has none of that name.",
+    "Pull delivery: the ClusterProfile names no ManagedCluster of Open Cluster Management, or the hub has none of that name, or no namespace for its works.",
   WorkForbidden:
     "Pull delivery: the agent of Open Cluster Management may not apply an object of a work on the spoke; the message names it.",
   WorkRightMissing: "Pull delivery: the controller lacks a right on the hub; the message names it.",
