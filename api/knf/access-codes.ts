@@ -93,6 +93,12 @@ export const accessCodes = {
       "Another controller, or a ManifestWork of before, still has what the component is to have, and lets go first.",
     next: "Look whether the pod of the agent on the spoke runs, and what holds the ManifestWork where the message names one; docs/ocm.md says what each waits for.",
   },
+  KNF2018: {
+    name: "OtherManagedCluster",
+    meaning:
+      "The ClusterProfile stands for another ManagedCluster than the one that the works of the component were written for.",
+    next: "Give the ClusterProfile its label open-cluster-management.io/cluster-name back, or delete the component and make it again.",
+  },
   KNF3001: {
     name: "ProviderFileNotNamed",
     meaning:

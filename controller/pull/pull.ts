@@ -133,7 +133,7 @@ function assertSameCluster(component: Component, cluster: string): void {
   const recorded = managedClusterOf(component);
   if (recorded === undefined || recorded === cluster) return;
   const message = `${clusterNameOf(component)} stands for ManagedCluster ${cluster} now, and the works are for ${recorded}`;
-  throw new FleetError("AccessProviderFailed", message, { code: "NotManagedByOCM" });
+  throw new FleetError("AccessProviderFailed", message);
 }
 
 /**

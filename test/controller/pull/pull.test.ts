@@ -40,7 +40,7 @@ describe("an attempt for a component that pulls", () => {
     expect(conditionOf(stored?.status?.conditions, "TargetClusterResolved")).toMatchObject({
       status: "False",
       message:
-        "[NotManagedByOCM] ClusterProfile knative-serving/spoke-1 stands for ManagedCluster spoke-2 now, and the works are for spoke-1",
+        "ClusterProfile knative-serving/spoke-1 stands for ManagedCluster spoke-2 now, and the works are for spoke-1",
     });
   });
 

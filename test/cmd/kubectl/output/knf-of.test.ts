@@ -141,6 +141,14 @@ describe("the number of a condition", () => {
       ),
       "KNF5002",
     ],
+    [
+      of(
+        "TargetClusterResolved=False",
+        "AccessProviderFailed",
+        "ClusterProfile a/b stands for ManagedCluster c now, and the works are for d",
+      ),
+      "KNF2018",
+    ],
     [of("VersionMigrationEligible=False", "Error", "x"), "KNF1015"],
     [of("DeploymentsAvailable=False", "NotReady", "x"), "KNF6009"],
     [of("InstallSucceeded=False", "Error", "spec.version is odd"), "KNF1017"],
