@@ -89,8 +89,9 @@ async function writeWorks(
   const { component } = attempt;
   const ref = component.spec?.clusterProfileRef;
   if (deps.pull === undefined || ref === undefined) {
-    const message = "The controller has no --agent-image for spokes that pull";
-    throw new FleetError("ConfigInvalid", message);
+    const message =
+      "The controller has no --agent-image for spokes that pull; the chart sets it with controller.delivery=Auto";
+    throw new FleetError("ReferenceNotPermitted", message);
   }
   const { agentImage, watch } = deps.pull;
   watch.open();

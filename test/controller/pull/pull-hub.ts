@@ -36,6 +36,8 @@ interface ClusterOptions {
   readonly label?: string | null;
   /** False: the namespace of these tests is bound to no set of clusters. */
   readonly isBound?: boolean;
+  /** False: the controller has no `--agent-image`. */
+  readonly pulls?: boolean;
   /** `--pull-namespace`; default: the namespace of these tests. */
   readonly namespaces?: readonly string[];
   /** Of the condition of the ManagedCluster; default: True. */
@@ -83,6 +85,7 @@ export function runAgent(memory: MemoryHub): void {
 export function hubThatPulls({
   label = "spoke-1",
   isBound = true,
+  pulls = true,
   namespaces = [name],
   available = "True",
   goingSince,
@@ -185,7 +188,7 @@ export function hubThatPulls({
         hub,
         events,
         components,
-        pull,
+        ...(pulls ? { pull } : {}),
         spokes,
         onChange: () => undefined,
       };

@@ -44,6 +44,17 @@ describe("an attempt for a component that pulls", () => {
     });
   });
 
+  test("writes nothing without an image of the agent, as after --delivery went back to Push", async () => {
+    const { requests, attempt } = hubThatPulls({ pulls: false });
+    const stored = await attempt(pulled());
+    expect(requests).toEqual([]);
+    expect(conditionOf(stored?.status?.conditions, "TargetClusterResolved")).toMatchObject({
+      status: "False",
+      reason: "ReferenceNotPermitted",
+      message: expect.stringContaining("has no --agent-image"),
+    });
+  });
+
   test("writes nothing for a second component of the kind whose cluster is the same", async () => {
     const { requests, storeWork, attempt } = hubThatPulls();
     storeWork(componentWorkName(rival), {}, "other");
