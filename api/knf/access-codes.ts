@@ -99,6 +99,12 @@ export const accessCodes = {
       "The ClusterProfile stands for another ManagedCluster than the one that the works of the component were written for.",
     next: "Give the ClusterProfile its label open-cluster-management.io/cluster-name back, or delete the component and make it again.",
   },
+  KNF2019: {
+    name: "AgentSilent",
+    meaning:
+      "Open Cluster Management does not hear of the cluster: its agent does not report to the hub, or does not reach its API server.",
+    next: "Look on the cluster at the klusterlet and its pods, in namespace open-cluster-management-agent, and at their way to the hub; where the message says so, at the API server there.",
+  },
   KNF3001: {
     name: "ProviderFileNotNamed",
     meaning:

@@ -158,6 +158,8 @@ const finerForms: readonly (readonly [KnfCode, RegExp, KnfCode])[] = [
   ["KNF3011", /has expired already$/, "KNF3014"],
   // A component without a ClusterProfile is installed on the hub itself.
   ["KNF5002", /^(?:\[Forbidden\] )?The hub: /, "KNF1028"],
+  // Nobody dials such a cluster.
+  ["KNF4009", /\bManagedCluster \S+: its (?:agent|API server) has not /, "KNF2019"],
   ["KNF4009", /is not where connections may go/, "KNF4005"],
   [
     "KNF1018",

@@ -63,3 +63,55 @@ test.each([
   const others = stalled === undefined ? [] : [said("Stalled", "True", stalled)];
   expect(conditionCode(condition, [condition, ...others])).toBe(code);
 });
+
+test.each([
+  ["Waiting for the deletion of ConfigMap a/b (finalizer c.d/e)", "KNF6014"],
+  ["Deleting ConfigMap a/b was not possible: the admission webhook c.d denies it", "KNF6012"],
+  ["Waiting for the deletion of Job a/b: the ValidatingAdmissionPolicy c denies it", "KNF6012"],
+  ["Waiting for the deletion of Job a/b: the MutatingAdmissionPolicy c denies it", "KNF6012"],
+  ["ManagedCluster eu has been going since 2026-01-01, and gets no works", "KNF2016"],
+  ["ManifestWork eu/a: the hub's namespace eu is being deleted", "KNF6011"],
+  [
+    "ManagedCluster eu: work a: Deployment b waits: its namespace on the spoke is being deleted",
+    "KNF6011",
+  ],
+  [
+    "Looking for users before the removal: the cluster cannot list Broker for now; their conversion webhook, Service a/b, may not answer",
+    "KNF6016",
+  ],
+  ["Looking for users before the removal: the cluster cannot list Broker for now", "KNF4016"],
+  ["The controller on the spoke still manages this installation, and has yet to let go", "KNF2017"],
+  [
+    "The hub installs this component itself: its annotation knfleet.dev/delivery is Push",
+    "KNF2017",
+  ],
+  ["ManifestWork eu/a of another component has yet to go", "KNF2017"],
+  ["ManifestWork eu/a is still being deleted", "KNF2017"],
+  ["ManifestWork eu/a has been going since 2026-01-01; look at the spoke: x", "KNF2017"],
+] as const)("the code of ClusterBusy follows what is waited for: %s is %s", (message, code) => {
+  const condition = { ...said("InstallSucceeded", "False", "ClusterBusy"), message };
+  expect(conditionCode(condition)).toBe(code);
+});
+
+test.each([
+  ["ManagedCluster eu: its agent has not reported to the hub yet", "KNF2019"],
+  ["ManagedCluster eu: its API server has not answered its agent since 2026-01-01", "KNF2019"],
+  ["ClusterProfile fleet/eu: https://eu did not answer in time", "KNF4009"],
+] as const)("the code of a silent cluster tells who dials: %s is %s", (told, code) => {
+  const condition = said("TargetClusterResolved", "Unknown", "SpokeUnreachable");
+  expect(conditionCode({ ...condition, message: `[Unreachable] ${told}` })).toBe(code);
+});
+
+test("a component whose ClusterProfile leads to another ManagedCluster has a code of its own", () => {
+  const message = "ClusterProfile a/b stands for ManagedCluster c now, and the works are for d";
+  const condition = said("TargetClusterResolved", "False", "AccessProviderFailed");
+  expect(conditionCode({ ...condition, message })).toBe("KNF2018");
+});
+
+test.each([
+  ["The hub: POST /api/v1/namespaces is not allowed", "KNF1028"],
+  ["ClusterProfile fleet/a: POST /api/v1/namespaces is not allowed", "KNF5002"],
+] as const)("the code of a missing right tells where: %s is %s", (told, code) => {
+  const message = `Install failed with message: [Forbidden] ${told}`;
+  expect(conditionCode({ ...said("InstallSucceeded", "False", "Error"), message })).toBe(code);
+});

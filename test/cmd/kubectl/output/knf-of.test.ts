@@ -125,30 +125,6 @@ describe("the number of a condition", () => {
       ),
       "KNF2014",
     ],
-    [
-      of(
-        "InstallSucceeded=False",
-        "Error",
-        "Install failed with message: [Forbidden] The hub: POST /api/v1/namespaces is not allowed: the controller lacks the right to create namespaces",
-      ),
-      "KNF1028",
-    ],
-    [
-      of(
-        "InstallSucceeded=False",
-        "Error",
-        "Install failed with message: [Forbidden] ClusterProfile fleet/a: POST /api/v1/namespaces is not allowed",
-      ),
-      "KNF5002",
-    ],
-    [
-      of(
-        "TargetClusterResolved=False",
-        "AccessProviderFailed",
-        "ClusterProfile a/b stands for ManagedCluster c now, and the works are for d",
-      ),
-      "KNF2018",
-    ],
     [of("VersionMigrationEligible=False", "Error", "x"), "KNF1015"],
     [of("DeploymentsAvailable=False", "NotReady", "x"), "KNF6009"],
     [of("InstallSucceeded=False", "Error", "spec.version is odd"), "KNF1017"],
@@ -222,14 +198,6 @@ describe("the number of a condition", () => {
     ],
     [of("InstallSucceeded=False", "ClusterBusy", "Namespace a does not exist"), "KNF6011"],
     [
-      of(
-        "InstallSucceeded=False",
-        "ClusterBusy",
-        "ManagedCluster eu: work a: Deployment b waits: its namespace on the spoke is being deleted",
-      ),
-      "KNF6011",
-    ],
-    [
       of("InstallSucceeded=False", "ClusterBusy", "Still used by 2 Broker (a/b, a/c); delete them"),
       "KNF6013",
     ],
@@ -244,39 +212,6 @@ describe("the number of a condition", () => {
     [of("Contested=False", ""), null],
   ])("$0.type=$0.status $0.reason $0.message is %s", (condition, code) => {
     expect(conditionCode(condition, [condition])).toBe(code);
-  });
-
-  test.each([
-    ["Deleting ConfigMap a/b was not possible: the admission webhook c.d denies it", "KNF6012"],
-    [
-      "Waiting for the deletion of ConfigMap a/b: the ValidatingAdmissionPolicy c denies it",
-      "KNF6012",
-    ],
-    [
-      "Waiting for the deletion of ConfigMap a/b: the MutatingAdmissionPolicy c denies it",
-      "KNF6012",
-    ],
-    ["Waiting for the deletion of ConfigMap a/b (finalizer c.d/e)", "KNF6014"],
-    ["ManagedCluster eu has been going since 2026-01-01, and gets no works", "KNF2016"],
-    ["ManifestWork eu/a: the hub's namespace eu is being deleted", "KNF6011"],
-    [
-      "Looking for users before the removal: the cluster cannot list Broker for now; their conversion webhook, Service a/b, may not answer",
-      "KNF6016",
-    ],
-    ["Looking for users before the removal: the cluster cannot list Broker for now", "KNF4016"],
-    [
-      "The controller on the spoke still manages this installation, and has yet to let go",
-      "KNF2017",
-    ],
-    ["ManifestWork eu/a of another component has yet to go", "KNF2017"],
-    ["ManifestWork eu/a is still being deleted", "KNF2017"],
-    [
-      "The hub installs this component itself: its annotation knfleet.dev/delivery is Push",
-      "KNF2017",
-    ],
-    ["ManifestWork eu/a has been going since 2026-01-01; look at the spoke: x", "KNF2017"],
-  ])("of ClusterBusy follows what is waited for: %s is %s", (message, code) => {
-    expect(conditionCode(of("InstallSucceeded=False", "ClusterBusy", message))).toBe(code);
   });
 
   test.each([
