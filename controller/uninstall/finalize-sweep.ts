@@ -1,7 +1,7 @@
 import { ApiError } from "../../access/kube/api-error.ts";
 import type { KubeClient } from "../../access/kube/kube-client.ts";
-import { codeOfRefusal, obstacleIn, withObstacle } from "../../access/kube/obstacle.ts";
-import { FleetError } from "../../api/errors.ts";
+import { obstacleIn } from "../../access/kube/obstacle.ts";
+import type { FleetError } from "../../api/errors.ts";
 import { kindId, objectId, versionedKindId } from "../../api/keys.ts";
 import { keyOf, type ObjectKey } from "../../api/kubernetes.ts";
 import { isOurs, isWebhookConfiguration } from "../apply/belonging.ts";
@@ -18,6 +18,7 @@ import {
   remnantOf,
 } from "./finalize-plan.ts";
 import type { SweepScope } from "./finalize-scope.ts";
+import { notAllowed } from "./not-allowed.ts";
 
 /** Finds and deletes the objects of an installation. Remembers which deletions succeeded and which were refused. */
 export class Sweep {
@@ -275,7 +276,5 @@ function needsSingleDeletions({ status, message }: ApiError): boolean {
 function forbidden(verb: string, collection: Collection, cause: ApiError): FleetError {
   const { resource, namespace } = collection;
   const where = namespace === undefined ? "" : ` in namespace ${namespace}`;
-  const sentence = `${verb} ${resource.plural}${where} is not allowed on the target cluster`;
-  const message = withObstacle(sentence, cause);
-  return new FleetError("ApplyFailed", message, { code: codeOfRefusal(cause), cause });
+  return notAllowed(`${verb} ${resource.plural}${where}`, cause);
 }

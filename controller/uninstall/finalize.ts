@@ -1,5 +1,5 @@
 import { ApiError } from "../../access/kube/api-error.ts";
-import { codeOfRefusal, obstacleIn, withObstacle } from "../../access/kube/obstacle.ts";
+import { obstacleIn, withObstacle } from "../../access/kube/obstacle.ts";
 import { backoffMs } from "../../access/time/backoff.ts";
 import { type Clock, delay } from "../../access/time/clock.ts";
 import type { Component } from "../../api/component.ts";
@@ -14,6 +14,7 @@ import type { Target } from "../target/target.ts";
 import { remnantsMessage, type Remnant } from "./finalize-plan.ts";
 import { type FinalizeRequest, sweepScopeOf } from "./finalize-scope.ts";
 import { Sweep } from "./finalize-sweep.ts";
+import { notAllowed } from "./not-allowed.ts";
 
 export interface Finalized {
   readonly removed: number;
@@ -200,9 +201,7 @@ function refused(verb: string, key: ObjectKey, cause: ApiError): FleetError {
     const message = withObstacle(`${verb} ${describe(key)} was not possible`, cause);
     return new FleetError("ClusterBusy", message, { cause });
   }
-  const sentence = `${verb} ${describe(key)} is not allowed on the target cluster`;
-  const message = withObstacle(sentence, cause);
-  return new FleetError("ApplyFailed", message, { code: codeOfRefusal(cause), cause });
+  return notAllowed(`${verb} ${describe(key)}`, cause);
 }
 
 /** Pauses that grow from 25 ms to a second, until a deadline. */

@@ -1,5 +1,4 @@
 import { ApiError } from "../../access/kube/api-error.ts";
-import { withObstacle } from "../../access/kube/obstacle.ts";
 import { Follower } from "../../access/time/deadline.ts";
 import { isKeptWhileUsed, orphaningOf } from "../../api/component.ts";
 import { FleetError } from "../../api/errors.ts";
@@ -21,6 +20,7 @@ import type { Recollection } from "./finalize-scope.ts";
 import { finalize } from "./finalize.ts";
 import { renderedObjects, reportOrphaned, withOrphanHint } from "./force-orphan.ts";
 import { assertUnused } from "./in-use.ts";
+import { notAllowed } from "./not-allowed.ts";
 
 /**
  * One attempt for a component that is being deleted: removes its installation, verifies that it is gone, and only then removes the finalizer. While the target cannot be reached,
@@ -101,9 +101,7 @@ async function retireGuard(
     ]);
   } catch (error) {
     if (!(error instanceof ApiError) || error.status !== 403) throw error;
-    const sentence = "Removing the guard of the anchor is not allowed on the target cluster";
-    const message = withObstacle(sentence, error);
-    throw new FleetError("ApplyFailed", message, { code: "Forbidden", cause: error });
+    throw notAllowed("Removing the guard of the anchor", error);
   }
 }
 
