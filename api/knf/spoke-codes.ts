@@ -117,6 +117,12 @@ export const spokeCodes = {
       "The agent of Open Cluster Management may not apply an object of a work on the spoke; the message names it.",
     next: "Give the work agent on the spoke the named right, by a ClusterRole with the label open-cluster-management.io/aggregate-to-work=true.",
   },
+  KNF5006: {
+    name: "UseUnknown",
+    meaning:
+      "The component is to be kept while it is used, and the controller lacks the right to list the objects that use it; the message names it.",
+    next: "Give the controller the ClusterRole knfleet-users of docs/removal.md on the cluster, or take knfleet.dev/keep-while-used off the component.",
+  },
   KNF6001: {
     name: "KubernetesTooOld",
     meaning: "The spoke's Kubernetes is older than Knative demands.",

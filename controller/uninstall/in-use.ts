@@ -127,7 +127,7 @@ async function listMetadata(
     if (error.status === 404) return [];
     if (error.status !== 403) throw error;
     const right = missingRightIn(error.message) ?? `the right to list ${resource.plural}`;
-    const message = `${keepWhileUsedAnnotation} needs ${right}, which the controller lacks on the target cluster`;
+    const message = `${keepWhileUsedAnnotation} needs ${right}, which the controller lacks on the target cluster; docs/removal.md has the role`;
     throw new FleetError("ApplyFailed", message, { code: "Forbidden", cause: error });
   }
 }

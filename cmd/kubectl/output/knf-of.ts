@@ -158,6 +158,8 @@ const finerForms: readonly (readonly [KnfCode, RegExp, KnfCode])[] = [
   ["KNF3011", /has expired already$/, "KNF3014"],
   // A component without a ClusterProfile is installed on the hub itself.
   ["KNF5002", /^(?:\[Forbidden\] )?The hub: /, "KNF1028"],
+  // The role of a spoke has no rights on the objects of users.
+  ["KNF5002", /\bknfleet\.dev\/keep-while-used needs the right /, "KNF5006"],
   // Nobody dials such a cluster.
   ["KNF4009", /\bManagedCluster \S+: its (?:agent|API server) has not /, "KNF2019"],
   ["KNF4009", /is not where connections may go/, "KNF4005"],

@@ -203,7 +203,8 @@ describe("D-60: a component that is to be kept while it is used", () => {
     await expect(asked()).rejects.toMatchObject({
       reason: "ApplyFailed",
       code: "Forbidden",
-      message: expect.stringContaining("needs the right to list brokers.eventing.knative.dev"),
+      message:
+        "[Forbidden] knfleet.dev/keep-while-used needs the right to list brokers.eventing.knative.dev, which the controller lacks on the target cluster; docs/removal.md has the role",
     });
   });
 

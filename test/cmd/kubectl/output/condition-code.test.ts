@@ -111,6 +111,7 @@ test("a component whose ClusterProfile leads to another ManagedCluster has a cod
 test.each([
   ["The hub: POST /api/v1/namespaces is not allowed", "KNF1028"],
   ["ClusterProfile fleet/a: POST /api/v1/namespaces is not allowed", "KNF5002"],
+  ["knfleet.dev/keep-while-used needs the right to list brokers, which …", "KNF5006"],
 ] as const)("the code of a missing right tells where: %s is %s", (told, code) => {
   const message = `Install failed with message: [Forbidden] ${told}`;
   expect(conditionCode({ ...said("InstallSucceeded", "False", "Error"), message })).toBe(code);
