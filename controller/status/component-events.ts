@@ -9,6 +9,7 @@ import {
   rollingOut,
   scaledToZero,
 } from "../../api/reasons.ts";
+import { lastingFailureOf } from "../../sets/component-condition.ts";
 import type { Unblocked } from "../apply/unblock.ts";
 import type { NewEvent } from "../events.ts";
 import { initialProtection } from "../guard/protection.ts";
@@ -222,10 +223,14 @@ function isNewlyUnavailable(change: StatusChange, outcome: Outcome): boolean {
     return wasAvailable && !isInstalling(conditionIn(change.after, "InstallSucceeded"));
   }
   if (outcome.kind !== "applied") return false;
-  const { stuck = [] } = outcome.readiness;
-  const isKnown = stuck.some((text) => was?.message?.includes(text));
-  if (stuck.length > 0 && !isKnown) return true;
+  if (isNewlyStuck(was?.message ?? "", outcome.readiness.stuck ?? [])) return true;
   return wasAvailable && !isRollout(change, outcome.version);
+}
+
+/** Whether workloads do not come up for a cause that was not told, or none of them was told. Another one of a known cause is no news: an exhausted quota stops all. */
+function isNewlyStuck(told: string, stuck: readonly string[]): boolean {
+  const isOfNewCause = stuck.some((text) => !told.includes(/\(.*$/.exec(text)?.[0] ?? text));
+  return isOfNewCause || (stuck.length > 0 && !stuck.some((text) => told.includes(text)));
 }
 
 /** A rollout has no Event, so that its end without success has one. */
@@ -266,14 +271,19 @@ function isNewlyUnguarded(before: Condition | undefined, { reason }: Condition):
   return !isUnguarded(before) && before?.reason !== "BindingMissing";
 }
 
-function failureEvent(
-  { type, reason = type, message = "" }: Condition,
-  outcome: Outcome,
-): NewEvent {
+function failureEvent(condition: Condition, outcome: Outcome): NewEvent {
+  const { type, reason = type, message = "" } = condition;
   if (reason !== "Error") return { type: "Warning", reason, message };
   // The condition has upstream's reason `Error`. The reason of the catalogue says more.
-  const catalogued = outcome.kind === "failed" ? outcome.error.reason : "ApplyFailed";
+  const catalogued = outcome.kind === "failed" ? outcome.error.reason : cataloguedReason(condition);
   return { type: "Warning", reason: catalogued, message };
+}
+
+/** The reason of the catalogue behind `Error` in a condition that the spoke told, as far as its text says it. */
+function cataloguedReason(condition: Condition): string {
+  if (condition.type === "VersionMigrationEligible") return "VersionNotEligible";
+  const { reason = "Error" } = lastingFailureOf([condition]) ?? {};
+  return reason === "Error" ? "ApplyFailed" : reason;
 }
 
 function conditionIn(status: ComponentStatus | undefined, type: string): Condition | undefined {

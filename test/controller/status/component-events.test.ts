@@ -53,6 +53,12 @@ function blocked(version: string, ...causes: readonly string[]): Outcome {
   return applied(version, causes, causes);
 }
 
+/** The failed install of a component that its spoke pulls. */
+function told(message: string): Outcome {
+  const failure = { type: "InstallSucceeded", status: "False", reason: "Error", message } as const;
+  return { kind: "reported", conditions: [failure] };
+}
+
 function removing(left: number): Outcome {
   return { kind: "removing", steps, remaining: { left, total: 150 } };
 }
@@ -116,6 +122,35 @@ test.each([
       blocked("1.23.0", "a (quota)", "b (quota)"),
     ],
     events: [],
+  },
+  {
+    name: "another Deployment that cannot start for another cause",
+    outcomes: [
+      working,
+      blocked("1.23.0", "a (quota)"),
+      blocked("1.23.0", "a (quota)", "b (OOMKilled)"),
+    ],
+    events: ["Warning NotReady"],
+  },
+  {
+    name: "another Deployment that cannot start in place of the first",
+    outcomes: [working, blocked("1.23.0", "a (quota)"), blocked("1.23.0", "b (quota)")],
+    events: ["Warning NotReady"],
+  },
+  {
+    name: "a release that the spoke does not have",
+    outcomes: [working, told("Install failed with message: The release directory holds no x")],
+    events: ["Warning ReleaseNotFound"],
+  },
+  {
+    name: "a spec that the spoke cannot render",
+    outcomes: [working, told("Install failed with message: spec.config is odd")],
+    events: ["Warning ManifestInvalid"],
+  },
+  {
+    name: "another failure that the spoke tells",
+    outcomes: [working, told("Install failed with message: ConfigMap a/b: Invalid")],
+    events: ["Warning ApplyFailed"],
   },
   {
     name: "a Deployment that cannot start for another cause than before",
