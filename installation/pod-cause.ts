@@ -2,10 +2,12 @@ import { byText, isRecord, recordAt } from "../api/fields.ts";
 import { asciiText } from "../api/foreign-text.ts";
 import type { KubeObject } from "../api/kubernetes.ts";
 import {
+  denyingMutationIn,
   denyingPolicyIn,
   denyingWebhookIn,
   quotaIn,
   silentWebhookIn,
+  uncountedQuotaIn,
 } from "../api/refusal-texts.ts";
 
 // Kubernetes alternates between the first two; the message must not change with them.
@@ -108,6 +110,11 @@ type Finder = (message: string) => string | undefined;
 
 const refusals: readonly (readonly [find: Finder, say: (name: string) => string])[] = [
   [quotaIn, (name) => `quota ${name} is exhausted`],
+  [uncountedQuotaIn, (name) => `quota ${name} is not counted yet`],
+  [
+    (text) => / is forbidden: failed quota: ([\w.-]{1,253}): must specify /.exec(text)?.[1],
+    (name) => `quota ${name} asks for requests or limits that its pods lack`,
+  ],
   [denyingWebhookIn, (name) => `admission webhook ${name} refuses its pods`],
   [
     silentWebhookIn,
@@ -117,7 +124,20 @@ const refusals: readonly (readonly [find: Finder, say: (name: string) => string]
     (text) => /violates PodSecurity "([\w.:-]{1,100})"/.exec(text)?.[1],
     (name) => `PodSecurity ${name} forbids its pods`,
   ],
-  [denyingPolicyIn, (name) => `admission policy ${name} refuses its pods`],
+  [
+    (text) => denyingPolicyIn(text) ?? denyingMutationIn(text),
+    (name) => `admission policy ${name} refuses its pods`,
+  ],
+  [
+    // OpenShift.
+    (text) =>
+      text.includes("unable to validate against any security context constraint") ? "" : undefined,
+    () => "no SecurityContextConstraint allows its pods",
+  ],
+  [
+    (text) => /no PriorityClass with name ([\w.-]{1,253}) was found/.exec(text)?.[1],
+    (name) => `PriorityClass ${name} is missing`,
+  ],
   [
     (text) => /serviceaccount "([\w.-]{1,253})" not found/.exec(text)?.[1],
     (name) => `service account ${name} is missing`,

@@ -115,6 +115,26 @@ describe("why no pod is created", () => {
       "quota small is exhausted",
     ],
     [
+      'pods "a-1-x" is forbidden: failed quota: q: must specify limits.cpu for: c; limits.memory for: c',
+      "quota q asks for requests or limits that its pods lack",
+    ],
+    [
+      'pods "a-1-x" is forbidden: status unknown for quota: q, resources: pods',
+      "quota q is not counted yet",
+    ],
+    [
+      'pods "a-1-" is forbidden: unable to validate against any security context constraint: [provider "anyuid": Forbidden: not usable by user or serviceaccount]',
+      "no SecurityContextConstraint allows its pods",
+    ],
+    [
+      'pods "a-1-x" is forbidden: no PriorityClass with name high was found',
+      "PriorityClass high is missing",
+    ],
+    [
+      "Error creating: policy 'p' with binding 'b' denied request: no",
+      "admission policy p refuses its pods",
+    ],
+    [
       'admission webhook "images.policy.example" denied the request: not signed',
       "admission webhook images.policy.example refuses its pods",
     ],
