@@ -1,7 +1,8 @@
 import { WriteRefusedError } from "../../access/http/write-permit.ts";
 import { ApiError, ConnectionError } from "../../access/kube/api-error.ts";
-import { codeOfRefusal, isBadPatch } from "../../access/kube/obstacle.ts";
+import { codeOfRefusal, isBadPatch, isTooLarge } from "../../access/kube/obstacle.ts";
 import { foreignText, redactSecrets } from "../../api/foreign-text.ts";
+import { uncountedQuotaIn } from "../../api/refusal-texts.ts";
 import type { Obstacle } from "../../sets/facts.ts";
 
 /** The object on the hub is not the one that the decision was about. */
@@ -88,7 +89,10 @@ export function isRefusal(error: unknown): error is ApiError {
 function isFinal(error: ApiError): boolean {
   const { status, message } = error;
   const isDenied = codeOfRefusal(error) === "AdmissionRefused";
-  return [400, 403, 413, 422].includes(status) || isBadPatch(message) || isDenied;
+  const isFaulty = isBadPatch(message) || isTooLarge(message);
+  // A new quota refuses until it is counted, for seconds.
+  const isForNow = status === 403 && uncountedQuotaIn(message) !== undefined;
+  return ([400, 403, 413, 422].includes(status) && !isForNow) || isFaulty || isDenied;
 }
 
 /** Why the hub refused a component for good; undefined for an error after which the same request may succeed. Spec: sets.md 6, 8. */

@@ -4,6 +4,7 @@ import { WriteRefusedError } from "../../../access/http/write-permit.ts";
 import { ApiError } from "../../../access/kube/api-error.ts";
 import {
   ChangedMeanwhileError,
+  isRefusal,
   isWriteConflict,
   type NotTaken,
   sendAll,
@@ -62,9 +63,18 @@ test.each([401, 404, 409, 429, 500])(
 test("what can never be right is refused for good, and a webhook that does not answer is told", async () => {
   const bad = apiError(500, "", "failed to create typed patch object (x)");
   expect((await noted(bad, true)).refused.size).toBe(1);
+  const large = apiError(500, "InternalError", "etcdserver: request is too large");
+  expect((await noted(large, true)).refused.size).toBe(1);
+  expect(isRefusal(large)).toBe(true);
   const silent = apiError(500, "InternalError", 'failed calling webhook "w.example.com": no');
   const { refused, failed } = await noted(silent, true);
   expect([refused.size, failed.get("fleet/a")]).toEqual([0, silent.message]);
+});
+
+test("a quota that is not counted yet refuses nothing for good", async () => {
+  const text = 'knativeservings "a" is forbidden: status unknown for quota: q, resources: x';
+  const { refused, failed } = await noted(apiError(403, "Forbidden", text), true);
+  expect([refused.size, failed.get("fleet/a")]).toEqual([0, text]);
 });
 
 test.each([400, 404, 403, 422])("status %s refuses no deletion for good", async (status) => {
