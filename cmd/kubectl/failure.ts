@@ -1,6 +1,7 @@
 import { CommanderError } from "commander";
 
 import { ApiError, ConnectionError } from "../../access/kube/api-error.ts";
+import { codeOfRefusal } from "../../access/kube/obstacle.ts";
 import { FleetError } from "../../api/errors.ts";
 import { reasons } from "../../api/reasons.ts";
 import { messageOf, UsageError } from "./errors.ts";
@@ -57,9 +58,9 @@ export function failureReason(error: unknown): LiveReason {
     : "InternalError";
 }
 
-function answerReason({ status }: ApiError): LiveReason {
-  if (status === 401) return "CredentialRejected";
-  return status === 403 ? "Forbidden" : "ServerError";
+function answerReason(error: ApiError): LiveReason {
+  if (error.status === 401) return "CredentialRejected";
+  return codeOfRefusal(error) ?? (error.status === 403 ? "Forbidden" : "ServerError");
 }
 
 function usageFailure({ message }: CommanderError, help: string): Failure {
