@@ -274,13 +274,14 @@ describe("diagnose of a component that is pulled", () => {
     ]);
   });
 
+  const message = 'a is forbidden: User "w" cannot patch resource "a" in API group ""';
   const forbidden: ManifestWork["status"] = {
     conditions: [{ type: "Applied", status: "False" }],
     resourceStatus: {
       manifests: [
         {
           resourceMeta: { kind: "KnativeServing", name: "knative-serving" },
-          conditions: [{ type: "Applied", status: "False", message: "it is forbidden" }],
+          conditions: [{ type: "Applied", status: "False", message }],
         },
       ],
     },
@@ -296,7 +297,7 @@ describe("diagnose of a component that is pulled", () => {
     [
       "an agent that does not report",
       [managed("Unknown"), agent, work(ready)],
-      "accepted FAIL KNF4009",
+      "accepted FAIL KNF2019",
     ],
     [
       "a right that the work agent lacks",
@@ -306,7 +307,7 @@ describe("diagnose of a component that is pulled", () => {
     [
       "a work whose change is not applied yet",
       [managed("True"), agent, work(ready, [{ ...applied, observedGeneration: 1 }])],
-      "applied WARN KNF6014",
+      "applied WARN KNF6008",
     ],
     [
       "what its controller complains of",

@@ -81,7 +81,7 @@ export function checkApplied(works: Works): HopResult<Works> {
   const names = late.map(({ metadata }) => metadata.name).join(", ");
   if (late.length === 0) return passed(works, "Both are applied as they are now");
   const message = `The agent has yet to apply ${names}`;
-  return passedWith(works, message, { findings: [finding("warning", "KNF6014", { message })] });
+  return passedWith(works, message, { findings: [finding("warning", "KNF6008", { message })] });
 }
 
 /** Tells what the controller on the spoke says of the component. */
@@ -94,7 +94,7 @@ export function checkFeedback(works: Works): HopResult<true> {
     answer.version === undefined ? "" : `, version ${foreignText(answer.version, 64)}`;
   if (state === "Ready") return passed(true, `The controller on the spoke says Ready${version}`);
   const text = `The controller on the spoke says ${state}: ${message ?? reason ?? ""}`;
-  const code = knfOf(reason, { message }) ?? "KNF6014";
-  const severity = code === "KNF6014" ? "warning" : "error";
+  const code = knfOf(reason, { message }) ?? "KNF6008";
+  const severity = ["KNF6008", "KNF6014"].includes(code) ? "warning" : "error";
   return passedWith(true, text, { findings: [finding(severity, code, { message: text })] });
 }
