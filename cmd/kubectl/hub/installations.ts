@@ -214,11 +214,12 @@ export interface HubView {
 }
 
 /** The status of a component, from its conditions alone. Without `now` nothing takes too long. */
-export function hubViewOf({ metadata, status }: Component, now?: Date): HubView {
+export function hubViewOf({ metadata, spec, status }: Component, now?: Date): HubView {
   const ready = conditionOf(status?.conditions, "Ready");
   const { deletionTimestamp, creationTimestamp } = metadata;
   const conditions = status?.conditions ?? [];
-  const said = componentCondition(ready, conditions);
+  const isOnHub = spec?.clusterProfileRef === undefined;
+  const said = componentCondition(ready, conditions, isOnHub);
   if (deletionTimestamp !== undefined) {
     return { state: "Deleting", ...said, since: deletionTimestamp };
   }
@@ -274,11 +275,13 @@ function own(reason: OwnReason): Pick<HubView, "reason" | "code" | "message"> {
 function componentCondition(
   ready: Condition | undefined,
   conditions: readonly Condition[],
+  isOnHub: boolean,
 ): Omit<HubView, "state"> {
   const blocking = blockingCondition(conditions);
+  const code = blocking === undefined ? null : conditionCode(blocking, conditions);
   return {
     reason: ready?.reason ?? null,
-    code: blocking === undefined ? null : conditionCode(blocking, conditions),
+    code: isOnHub && code === "KNF5002" ? "KNF1028" : code,
     message: ready?.message ?? null,
     since: ready?.lastTransitionTime ?? null,
   };

@@ -95,3 +95,21 @@ test.each<Case>([
 ])("$name is $state", ({ facts, state, reason, since }) => {
   expect(hubViewOf(component(facts), now)).toMatchObject({ state, reason, since });
 });
+
+test.each([
+  [null, "KNF1028"],
+  ["spoke-1", "KNF5002"],
+])("a right that a removal lacks on the cluster %s is %s", (cluster, code) => {
+  const message =
+    "Removal failed with message: [Forbidden] Deleting jobs is not allowed on the target cluster";
+  const conditions = [
+    { type: "InstallSucceeded", status: "False", reason: "Error", message },
+  ] as const;
+  const ready = { status: "False", reason: "Error", message } as const;
+  const removed = component({ cluster, ready });
+  const status = {
+    ...removed.status,
+    conditions: [...(removed.status?.conditions ?? []), ...conditions],
+  };
+  expect(hubViewOf({ ...removed, status }, now).code).toBe(code);
+});
