@@ -90,7 +90,7 @@ test.each([
   ["ManifestWork eu/a has been going since 2026-01-01; look at the spoke: x", "KNF2017"],
 ] as const)("the code of ClusterBusy follows what is waited for: %s is %s", (message, code) => {
   const condition = { ...said("InstallSucceeded", "False", "ClusterBusy"), message };
-  expect(conditionCode(condition)).toBe(code);
+  expect(conditionCode(condition, [])).toBe(code);
 });
 
 test.each([
@@ -99,13 +99,13 @@ test.each([
   ["ClusterProfile fleet/eu: https://eu did not answer in time", "KNF4009"],
 ] as const)("the code of a silent cluster tells who dials: %s is %s", (told, code) => {
   const condition = said("TargetClusterResolved", "Unknown", "SpokeUnreachable");
-  expect(conditionCode({ ...condition, message: `[Unreachable] ${told}` })).toBe(code);
+  expect(conditionCode({ ...condition, message: `[Unreachable] ${told}` }, [])).toBe(code);
 });
 
 test("a component whose ClusterProfile leads to another ManagedCluster has a code of its own", () => {
   const message = "ClusterProfile a/b stands for ManagedCluster c now, and the works are for d";
   const condition = said("TargetClusterResolved", "False", "AccessProviderFailed");
-  expect(conditionCode({ ...condition, message })).toBe("KNF2018");
+  expect(conditionCode({ ...condition, message }, [])).toBe("KNF2018");
 });
 
 test.each([
@@ -114,5 +114,6 @@ test.each([
   ["knfleet.dev/keep-while-used needs the right to list brokers, which …", "KNF5006"],
 ] as const)("the code of a missing right tells where: %s is %s", (told, code) => {
   const message = `Install failed with message: [Forbidden] ${told}`;
-  expect(conditionCode({ ...said("InstallSucceeded", "False", "Error"), message })).toBe(code);
+  const condition = { ...said("InstallSucceeded", "False", "Error"), message };
+  expect(conditionCode(condition, [])).toBe(code);
 });
