@@ -248,7 +248,9 @@ describe("a set whose clusters a scheduler chooses", () => {
   test("follows the slices of a PlacementDecision in its namespace, and a decision that is gone removes nothing", async () => {
     const { hub } = scene();
     const clusters = { from: "PlacementDecision", placementDecision: { decisionKey: "eu" } };
-    await create("placed", { clusters });
+    // The canary of the other sets would be empty at first, and is waited for a minute then.
+    const rollout = { stages: [{ name: "all", selector: {}, maxConcurrency: 3 }] };
+    await create("placed", { clusters, rollout });
     const unknown = await phase(hub, "placed", "Blocked");
     expect(reasonOf(unknown, "Selected")).toBe("PlacementNotFound");
     const refs = (await addProfiles("placed")).map(({ namespace, name }) => ({ namespace, name }));

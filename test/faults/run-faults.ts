@@ -1,3 +1,4 @@
+import { runsOf } from "../support/fuzz.ts";
 import type { FaultBench } from "./fault-bench.ts";
 import { faultCases } from "./fault-cases.ts";
 import { sweep, type SweepPlan } from "./sweep.ts";
@@ -16,7 +17,7 @@ export interface FaultPlan {
   readonly expected?: Expected;
 }
 
-const sampledLives = 2;
+const sampledLives = runsOf(2);
 /** Deaths in each phase of a life of the whole sweep, which so takes an hour and not a day. */
 export const usualDeaths = 8;
 
