@@ -222,4 +222,10 @@ export const accessCodes = {
       "The provider does not let its credential go where the ClusterProfile leads: allowedServers, allowedProxies or systemRoots is in the way.",
     next: "Change the key of the provider that the message names, in the provider file; or the ClusterProfile, when it leads to the wrong place.",
   },
+  KNF3023: {
+    name: "PluginHomeMissing",
+    meaning:
+      "No folder could be made in which the exec plugin keeps what it caches; the temporary folder is full, or nothing may be written there.",
+    next: "Make room in the temporary folder of the program that runs the plugin, or name another one with TMPDIR.",
+  },
 } as const;

@@ -154,6 +154,7 @@ const finerForms: readonly (readonly [KnfCode, RegExp, KnfCode])[] = [
     "KNF3022",
   ],
   ["KNF3006", /\(EACCES\)/, "KNF3007"],
+  ["KNF3009", /: no HOME can be made for it$/, "KNF3023"],
   ["KNF3009", / stands for ManagedCluster \S+ now, and the works are for /, "KNF2018"],
   ["KNF3011", /has expired already$/, "KNF3014"],
   // A component without a ClusterProfile is installed on the hub itself.

@@ -102,6 +102,12 @@ test.each([
   expect(conditionCode({ ...condition, message: `[Unreachable] ${told}` }, [])).toBe(code);
 });
 
+test("an exec plugin that has no folder to cache in has a code of its own", () => {
+  const message = "[PluginFailed] Exec plugin /plugins/a of provider a: no HOME can be made for it";
+  const condition = said("TargetClusterResolved", "False", "AccessProviderFailed");
+  expect(conditionCode({ ...condition, message }, [])).toBe("KNF3023");
+});
+
 test("a component whose ClusterProfile leads to another ManagedCluster has a code of its own", () => {
   const message = "ClusterProfile a/b stands for ManagedCluster c now, and the works are for d";
   const condition = said("TargetClusterResolved", "False", "AccessProviderFailed");
