@@ -2,6 +2,7 @@ import type { Component } from "../api/component.ts";
 import { conditionOf } from "../api/conditions.ts";
 import { setAnnotations, setLabels } from "../api/fleet-set.ts";
 import type { Condition } from "../api/kubernetes.ts";
+import { ownReasonOf } from "../api/own-reason.ts";
 import {
   type ConditionType,
   latenessWords,
@@ -41,18 +42,6 @@ export const statesByReason: Readonly<Record<Exclude<Reason, ProcessReason>, Mea
 };
 
 const meanings = new Map<string, Meaning>(Object.entries(statesByReason));
-
-/** As in upstream, conditions have the reason `Error` for these and for ApplyFailed, which counts as a failure only after the deadline. `Stalled` tells them apart. */
-const finalReasons: readonly string[] = ["ReleaseNotFound", "ManifestInvalid"] satisfies Reason[];
-
-/** Texts that tell them apart without `Stalled`, which an agent on a spoke may not tell. The message of an ApplyFailed begins with the name of a cluster or an object. */
-const finalErrors: readonly (readonly [Reason, RegExp])[] = [
-  ["ReleaseNotFound", /^the manifests of the target version \S+ are not available to this release/],
-  ["ReleaseNotFound", /^The release directory holds no /],
-  ["ManifestInvalid", /^the version of the manifests \S+ of the component /],
-  ["ManifestInvalid", /^(?:spec\.[\w-]|patch \d+ target )/],
-];
-const errorPrefix = "Install failed with message: ";
 
 /** Whether a component with this reason needs a change of its spec or its cluster to become ready. */
 export function isLastingFailure(reason: string): boolean {
@@ -107,18 +96,6 @@ export function componentCondition(
   const reason = ownReasonOf(condition, status?.conditions);
   const means = condition.status === "True" ? undefined : meanings.get(reason);
   return { status: condition.status, reason, message, since, means };
-}
-
-/** The reason of one of the conditions of a component; our own one where it is known and the condition says upstream's `Error`. */
-export function ownReasonOf(
-  { reason = "", message = "" }: Pick<Condition, "reason" | "message">,
-  conditions: Parameters<typeof conditionOf>[0],
-): string {
-  if (reason !== "Error" || !message.startsWith(errorPrefix)) return reason;
-  const { reason: stalled = "" } = conditionOf(conditions, "Stalled") ?? {};
-  if (finalReasons.includes(stalled)) return stalled;
-  const text = message.slice(errorPrefix.length);
-  return finalErrors.find(([, pattern]) => pattern.test(text))?.[0] ?? reason;
 }
 
 /** After a stamp, a component may still show the result of its earlier spec for this long. */

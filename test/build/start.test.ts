@@ -115,7 +115,7 @@ describe("what is loaded to start", () => {
       "undici",
       "yaml",
     ]);
-    expect(bytes).toBeLessThan(1_830_000);
+    expect(bytes).toBeLessThan(1_840_000);
   });
 });
 

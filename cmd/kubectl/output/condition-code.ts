@@ -1,6 +1,7 @@
 import { conditionOf } from "../../../api/conditions.ts";
 import type { KnfCode } from "../../../api/knf/knf-codes.ts";
 import type { Condition } from "../../../api/kubernetes.ts";
+import { ownReasonOf } from "../../../api/own-reason.ts";
 import {
   contestedCondition,
   protectedCondition,
@@ -8,7 +9,6 @@ import {
   rollingOut,
   scaledToZero,
 } from "../../../api/reasons.ts";
-import { ownReasonOf } from "../../../sets/component-condition.ts";
 import { finerKnf, knfOfCode, knfOfReason } from "./knf-of.ts";
 
 /** Conditions in the order of the steps: the first that is not true causes the others. */
