@@ -15,7 +15,7 @@ import {
 import { seenAfter, standingsAfter } from "./history.ts";
 import { deadlineTimes, stagesWith } from "./members.ts";
 import { type RecordEntry } from "./record-entry.ts";
-import { haltEntry, hasDeeds, newEntries, recorded } from "./record.ts";
+import { haltEntry, hasDeeds, newEntries, passEntries, recorded } from "./record.ts";
 import { countLeaving, planDeletion, planRemovals, type RemovalPlan } from "./removals.ts";
 import { rollbackObstacle, rollbackStep } from "./rollback.ts";
 import { beginning, lastCompleted, newestOf } from "./rollout-turns.ts";
@@ -24,9 +24,12 @@ import { abortOf, skipOf } from "./skips.ts";
 import {
   isEmpty,
   isPassed,
+  phaseOf,
   progressOf,
+  stageInTurn,
   type StageMemory,
   type StageProgress,
+  waitingForOf,
 } from "./stage-progress.ts";
 import { refusedClusters } from "./stages.ts";
 import { unwrittenSentence } from "./unwritten.ts";
@@ -78,29 +81,6 @@ function notBegun({ status, ...rest }: StageProgress): StageProgress {
   return { ...rest, status: { ...counts, state: "Waiting" } };
 }
 
-/** The current stage of a rollout: the halted one, or the first that is not passed. */
-function stageInTurn(progress: readonly StageProgress[]): StageProgress | undefined {
-  return (
-    progress.find(({ status }) => status.state === "Halted") ??
-    progress.find(({ status }) => !isPassed(status))
-  );
-}
-
-function phaseOf(progress: readonly StageProgress[]): RolloutPhase {
-  const stage = stageInTurn(progress);
-  if (stage?.awaitsApproval === true) return "AwaitingApproval";
-  const state = stage?.status.state;
-  return state === undefined || state === "Passed" || state === "Empty" ? "Complete" : state;
-}
-
-/** The obstacle of the current stage. Without a current stage, the obstacle of clusters that joined. */
-function waitingForOf(progress: readonly StageProgress[]): string {
-  const stage = stageInTurn(progress) ?? progress.find(({ waitingFor }) => waitingFor !== "");
-  const { waitingFor = "", status } = stage ?? {};
-  const isDone = waitingFor === "" && status?.state === "AwaitingApproval";
-  return isDone ? `Stage ${status.name} is done and waits for an approval` : waitingFor;
-}
-
 /** One decision about a set whose selection is known. */
 class Decider {
   readonly #facts: SetFacts;
@@ -110,7 +90,7 @@ class Decider {
   readonly #current: Revision | undefined;
   readonly #plan: RemovalPlan;
   /** The missing entries of the record of the revision. */
-  readonly #news: readonly RecordEntry[];
+  #news: readonly RecordEntry[];
   readonly #isPaused: boolean;
   readonly #isComplete: boolean;
   readonly #times: ReturnType<typeof deadlineTimes>;
@@ -147,6 +127,7 @@ class Decider {
   #rollOut(): Decision {
     const stages = this.#stagesWith(this.#update);
     const walk = this.#walk(stages);
+    this.#notePasses(stages, walk.progress);
     const isHalted = walk.progress.some(({ status }) => status.state === "Halted");
     const aborted = this.#isComplete ? undefined : abortOf(this.#facts.set, this.#update.name);
     if (aborted === undefined && this.#isToBeCompleted(walk.progress)) {
@@ -165,6 +146,13 @@ class Decider {
     const { stamps } = admitted;
     const nextDecisionsAt = [...walk.nextDecisionsAt, ...admitted.nextDecisionsAt];
     return this.#decision({ ...walk, nextDecisionsAt, stages, stage, stamps, phase, waitingFor });
+  }
+
+  /** A complete revision has its entries, or is from a time without them. */
+  #notePasses(stages: readonly Stage[], progress: readonly StageProgress[]): void {
+    if (this.#isComplete) return;
+    const record = { record: this.#record, now: this.#now };
+    this.#news = [...this.#news, ...passEntries(stages, progress, record)];
   }
 
   /** Without any cluster nothing was proven. Later clusters get the revision stage by stage. */

@@ -6,7 +6,7 @@ import { cutText, shortText } from "./set-conditions.ts";
 export const deeds = ["approve", "pause", "resume", "retry", "undo", "skip", "abort"] as const;
 export type Deed = (typeof deeds)[number];
 /** The steps in the life of a revision. */
-const events = ["begin", "complete", "halt", "rollback", "supersede"] as const;
+const events = ["begin", "pass", "complete", "halt", "rollback", "supersede"] as const;
 
 /** One entry of the record of a revision. All texts are plain and short. */
 export interface RecordEntry {

@@ -1,7 +1,7 @@
 import { timestampOf } from "../api/conditions.ts";
 import { jsonOf, recordAt } from "../api/fields.ts";
-import { type FleetSet, steering } from "../api/fleet-set.ts";
-import type { Revision, RevisionMark } from "./facts.ts";
+import { type FleetSet, type StageStatus, steering } from "../api/fleet-set.ts";
+import type { Member, Revision, RevisionMark, Stage } from "./facts.ts";
 import {
   deeds,
   entryOf,
@@ -13,6 +13,7 @@ import {
 import { cutText, shortText } from "./set-conditions.ts";
 import { isPaused } from "./set-status.ts";
 import { abortReasonOf, skippedNames } from "./skips.ts";
+import type { StageProgress } from "./stage-progress.ts";
 
 /** The deeds that `kubectl knfleet rollout` wrote on a set, the oldest first. Approvals have annotations of their own. */
 function deedsOf({ metadata }: Pick<FleetSet, "metadata">): readonly RecordEntry[] {
@@ -102,6 +103,37 @@ export function haltEntry(record: readonly RecordEntry[], turn: Turn): RecordEnt
     return undefined;
   }
   return turnEntry("halt", turn);
+}
+
+/** The entries of the stages that the rollout has passed, with what came of their clusters. Those that the record has already are left out. */
+export function passEntries(
+  stages: readonly Stage[],
+  progress: readonly Pick<StageProgress, "status">[],
+  { record, now }: { readonly record: readonly RecordEntry[]; readonly now: number },
+): readonly RecordEntry[] {
+  const told = sinceStart(record).flatMap(({ what, stage }) => (what === "pass" ? [stage] : []));
+  return progress.flatMap(({ status }, index) => {
+    if (status.state !== "Passed" || told.includes(status.name)) return [];
+    const reason = outcomeText(status, stages[index]?.members ?? []);
+    return [turnEntry("pass", { stage: status.name, reason, now })];
+  });
+}
+
+/** `2 of 3 clusters are done, 1 failed, 2 verified`. */
+function outcomeText(
+  { done, clusters, failed, unreachable }: StageStatus,
+  members: readonly Member[],
+): string {
+  const verified = members.filter(
+    ({ state, verification }) => state.name === "Done" && verification !== undefined,
+  ).length;
+  const counts = [
+    [failed, "failed"],
+    [unreachable, "unreachable"],
+    [verified, "verified"],
+  ] as const;
+  const rest = counts.flatMap(([count, what]) => (count === 0 ? [] : [`${count} ${what}`]));
+  return [`${done} of ${clusters} clusters are done`, ...rest].join(", ");
 }
 
 /** The entry for a revision that ends because another one begins. Undefined when the revision ended before. */

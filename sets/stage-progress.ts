@@ -1,5 +1,5 @@
 import { timestampOf } from "../api/conditions.ts";
-import { type StageStatus, steering } from "../api/fleet-set.ts";
+import { type RolloutPhase, type StageStatus, steering } from "../api/fleet-set.ts";
 import { timeOf } from "./component-condition.ts";
 import type { Stage } from "./facts.ts";
 import { durationOf, openingOf, type Share, type Window } from "./limits.ts";
@@ -320,4 +320,28 @@ function approvalOf(
   const value = annotations[`${steering.approve}${stage}-${gate}`] ?? "";
   const [approved, ...user] = value.split(" ");
   return approved === revision ? cutText(user.join(" "), longestUser) : undefined;
+}
+
+/** The current stage of a rollout: the halted one, or the first that is not passed. */
+export function stageInTurn(progress: readonly StageProgress[]): StageProgress | undefined {
+  return (
+    progress.find(({ status }) => status.state === "Halted") ??
+    progress.find(({ status }) => !isPassed(status))
+  );
+}
+
+/** The phase that the stages of a rollout make. */
+export function phaseOf(progress: readonly StageProgress[]): RolloutPhase {
+  const stage = stageInTurn(progress);
+  if (stage?.awaitsApproval === true) return "AwaitingApproval";
+  const state = stage?.status.state;
+  return state === undefined || state === "Passed" || state === "Empty" ? "Complete" : state;
+}
+
+/** The obstacle of the current stage. Without a current stage, the obstacle of clusters that joined. */
+export function waitingForOf(progress: readonly StageProgress[]): string {
+  const stage = stageInTurn(progress) ?? progress.find(({ waitingFor }) => waitingFor !== "");
+  const { waitingFor = "", status } = stage ?? {};
+  const isDone = waitingFor === "" && status?.state === "AwaitingApproval";
+  return isDone ? `Stage ${status.name} is done and waits for an approval` : waitingFor;
 }

@@ -66,7 +66,13 @@ test("a set installs on all clusters; a canary that fails halts an upgrade, and 
   const complete = await phase(hub, "prod", "Complete");
   expect(valueAt(complete, "status", "currentRevision")).toBe(revisionOf(complete));
   expect(conditionOf(complete, "Stalled")).toBeUndefined();
-  expect((await recordOn("prod")).map(({ what }) => what)).toEqual(["begin", "halt", "complete"]);
+  expect((await recordOn("prod")).map(({ what, stage }) => `${what} ${stage}`)).toEqual([
+    expect.stringMatching(/^begin /),
+    "halt canary",
+    "pass canary",
+    "pass rest",
+    "complete rest",
+  ]);
   expect(await scene().imagesOn(0, 1, 2)).toEqual(["1.23.0", "1.23.0", "1.23.0"]);
   await expect.poll(() => eventsOf(hub, "prod", "Complete")).toHaveLength(2);
 }, 600_000);

@@ -5,8 +5,12 @@ import { recordOf, withEntries } from "../../sets/record-entry.ts";
 import { rolloutWith, type SetWorld } from "./set-world.ts";
 import { completeWorld, next, stages, updateOf } from "./two-rings.ts";
 
-/** The record of the revision that the set wants, in words. */
+/** The record of the revision that the set wants, in words, without the stages that were passed. */
 function told(world: SetWorld, name = updateOf(world)): readonly string[] {
+  return entriesOf(world, name).filter((entry) => !entry.startsWith("pass"));
+}
+
+function entriesOf(world: SetWorld, name = updateOf(world)): readonly string[] {
   const { record = [] } = world.revisions.find((one) => one.name === name) ?? {};
   return record.map(({ what, user, stage, subject, reason }) =>
     [what, user, stage, subject, reason].filter((word) => word !== undefined).join(" | "),
@@ -44,6 +48,20 @@ describe("the record of a revision", () => {
       "resume | rest",
       "complete | rest",
     ]);
+  });
+
+  test("has what came of each stage, when it was passed, once for each rollout", () => {
+    const world = completeWorld({}, ["rest-1"]);
+    world.edit(next);
+    world.run(["Complete"]);
+    const passed = [
+      "pass | canary | 2 of 2 clusters are done",
+      "pass | rest | 4 of 5 clusters are done, 1 failed",
+    ];
+    expect(entriesOf(world)).toEqual(["begin", ...passed, "complete | rest"]);
+    world.pass(60_000);
+    world.settle();
+    expect(entriesOf(world)).toHaveLength(4);
   });
 
   test("says why it halted, who tried it again, and why it was given up", () => {

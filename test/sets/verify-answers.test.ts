@@ -22,6 +22,16 @@ test("a check that is bad now and then, within maxFailures, does not begin the s
   expect(world.set.status?.stages?.[0]).toMatchObject({ state: "Passed" });
 });
 
+test("the record of a revision says how many clusters of a stage were verified", () => {
+  const world = upgrading({ checks: [errorRate] });
+  world.run(["Complete"]);
+  const entries = world.revisions.at(-1)?.record?.filter(({ what }) => what === "pass");
+  expect(entries?.map(({ stage, reason }) => `${stage}: ${reason}`)).toEqual([
+    "canary: 1 of 1 clusters are done, 1 verified",
+    "rest: 1 of 1 clusters are done, 1 verified",
+  ]);
+});
+
 describe("answers that do not come", () => {
   test("a check that is never answered fails at the deadline", () => {
     const world = upgrading({ checks: [errorRate] }, { progressDeadline: "10m" });
