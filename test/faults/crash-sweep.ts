@@ -240,7 +240,9 @@ class Stage implements AsyncDisposable {
       return (
         valueAt(status, "observedGeneration") === component?.metadata.generation &&
         String(valueAt(status, "version")).startsWith(version) &&
-        conditionOf(component, "Ready")?.status === "True"
+        conditionOf(component, "Ready")?.status === "True" &&
+        // The proof may end later.
+        conditionOf(component, "AnchorProtected")?.reason !== "Probing"
       );
     };
     try {
