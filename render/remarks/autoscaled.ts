@@ -2,6 +2,7 @@ import type { Component } from "../../api/component.ts";
 import { type FieldProblem, below, quoteValue } from "../../api/field-path.ts";
 import { recordAt } from "../../api/fields.ts";
 import type { Manifest } from "../../api/kubernetes.ts";
+import { isWorkload } from "../workloads/pod-template.ts";
 import { isAutoscaler, scaledBy } from "../workloads/scaling.ts";
 
 /**
@@ -30,6 +31,25 @@ export function autoscaledReplicas(
       return [{ path: below("spec", field, index, "replicas"), message }];
     }),
   );
+}
+
+/** Patches of the replicas of workloads that an autoscaler scales: these replicas are the autoscaler's, and never sent. */
+export function autoscaledPatches(
+  usual: readonly (Manifest | undefined)[],
+  rendered: readonly (Manifest | undefined)[],
+): readonly FieldProblem[] {
+  const autoscalers = autoscalersIn(rendered);
+  return rendered.flatMap((manifest, index) => {
+    if (manifest === undefined || !isWorkload(manifest)) return [];
+    const name = manifest.metadata.name ?? "";
+    const autoscaler = autoscalers.get(name);
+    const [before, now] = [usual[index], manifest].map((one) => recordAt(one, "spec")["replicas"]);
+    if (autoscaler === undefined || before === now) return [];
+    const { minReplicas = 1, maxReplicas } = recordAt(autoscaler, "spec");
+    const keeps = `keeps ${String(minReplicas)} to ${String(maxReplicas)} pods of ${name}`;
+    const message = `the autoscaler ${quoteValue(autoscaler.metadata.name)} ${keeps}, whatever a patch of its replicas says; for none, set replicas: 0 in spec.workloads; for a fixed number, patch minReplicas and maxReplicas of the autoscaler`;
+    return [{ path: "spec.patches", message }];
+  });
 }
 
 /** The autoscalers by the names of what they scale. */

@@ -2,11 +2,10 @@ import type { Component } from "../../api/component.ts";
 import { type FieldProblem, below } from "../../api/field-path.ts";
 import { isRecord, listAt, recordAt } from "../../api/fields.ts";
 import { describe, keyOf, type Manifest, nameFirst } from "../../api/kubernetes.ts";
-import { isImage } from "../workloads/images.ts";
+import { isImage, namedImages } from "../workloads/images.ts";
 import { isWorkload } from "../workloads/pod-template.ts";
 
 const maxNamed = 5;
-// An override may keep an image of the release on purpose.
 const skipped = new Set(["_example", "annotations"]);
 
 /** The images of the release that `spec.registry.default` does not reach. Empty without it. */
@@ -18,7 +17,13 @@ export function keptImages(
   const template = spec?.registry?.default ?? "";
   const override = spec?.registry?.override ?? {};
   if (template === "") return [];
-  const chosen = new Set<unknown>([...Object.values(override), ...configValues(spec)]);
+  // An empty override keeps its image on purpose.
+  const onPurpose = namedImages(released).filter(([name]) => override[name] === "");
+  const chosen = new Set<unknown>([
+    ...Object.values(override),
+    ...configValues(spec),
+    ...onPurpose.map(([, image]) => image),
+  ]);
   const kept = released.flatMap((manifest, index) => {
     const now = rendered[index];
     if (now === undefined) return [];
@@ -27,7 +32,7 @@ export function keptImages(
     const where = describe(keyOf(now));
     return [...new Set(same)].map((image) => `${image} of ${where}`);
   });
-  if (kept.length === 0 || Object.values(override).includes("")) return [];
+  if (kept.length === 0) return [];
   const message = `does not reach ${nameFirst(kept, maxNamed)}; name them in spec.registry.override`;
   return [{ path: "spec.registry.default", message }];
 }

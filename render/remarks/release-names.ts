@@ -2,7 +2,7 @@ import type { Component } from "../../api/component.ts";
 import { type FieldProblem, below, quoteValue } from "../../api/field-path.ts";
 import { listAt, recordAt, textAt } from "../../api/fields.ts";
 import { type Manifest, groupOf } from "../../api/kubernetes.ts";
-import { imageNames } from "../workloads/images.ts";
+import { namedImages } from "../workloads/images.ts";
 
 type Spec = NonNullable<Component["spec"]>;
 
@@ -18,7 +18,10 @@ export function unmatchedNames(spec: Spec, released: readonly Manifest[]): reado
     ),
     ...unknownNames(spec, "services", namesOf("/Service", released)),
     ...unknownNames(spec, "podDisruptionBudgets", namesOf("policy/PodDisruptionBudget", released)),
-    ...unknownImages(spec.registry?.override ?? {}, imageNames(released)),
+    ...unknownImages(
+      spec.registry?.override ?? {},
+      new Set(namedImages(released).map(([name]) => name)),
+    ),
   ];
 }
 

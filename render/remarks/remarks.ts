@@ -11,7 +11,7 @@ import { userTextsOf } from "../release/user-manifests.ts";
 import { overridesOf, transformOf } from "../transforms.ts";
 import { sharedImageNames } from "../workloads/images.ts";
 import { isAutoscalerOf, stoppedWorkloads } from "../workloads/scaling.ts";
-import { autoscaledReplicas } from "./autoscaled.ts";
+import { autoscaledPatches, autoscaledReplicas } from "./autoscaled.ts";
 import { unknownConfigKeys } from "./config-keys.ts";
 import { ineffectiveFields, type Rendering } from "./ineffective-fields.ts";
 import { keptImages, unreachedByPullSecrets } from "./kept-images.ts";
@@ -50,6 +50,7 @@ export async function remarksOn(
     ...remarks("unmatched", unusedEntries(config, released)),
     ...remarks("config-key", unknownConfigKeys(config, released)),
     ...remarks("autoscaled", autoscaledReplicas(component, released, rendered)),
+    ...remarks("autoscaled", autoscaledPatches(usual, rendered)),
     ...remarks("images", keptImages(component, released, rendered)),
     ...remarks("images", unreachedByPullSecrets(component, released)),
   ];

@@ -70,25 +70,30 @@ export function isImage(text: unknown): text is string {
   return slash > 0 && imageHost.test(text.slice(0, slash)) && imageRest.test(text.slice(slash + 1));
 }
 
-/** The names by which `spec.registry.override` knows the images of a release. Spec: knative-operator.md 3.4. */
-export function imageNames(released: readonly Manifest[]): ReadonlySet<string> {
-  const names = released.flatMap((manifest) => {
+/** The names by which `spec.registry.override` knows the images of a release, each with the value that it has there. Spec: knative-operator.md 3.4. */
+export function namedImages(
+  released: readonly Manifest[],
+): readonly (readonly [name: string, value: unknown])[] {
+  return released.flatMap((manifest) => {
     const { name = "", generateName = "" } = manifest.metadata;
     if (isWorkload(manifest)) {
       const owner = generateName === "" ? name : generateName;
       return containersOf(manifest).flatMap((container) => [
-        ...namesOf(container).flatMap((own) => [`${owner}/${own}`, own]),
-        ...listIn(container, "env", manifest).flatMap(namesOf),
+        ...namesOf(container).flatMap((own) =>
+          [`${owner}/${own}`, own].map((one) => [one, container["image"]] as const),
+        ),
+        ...listIn(container, "env", manifest).flatMap((variable) =>
+          namesOf(variable).map((one) => [one, recordAt(variable)["value"]] as const),
+        ),
       ]);
     }
     if (isConfigMap(manifest)) {
       return Object.entries(recordAt(manifest, "data")).flatMap(([key, image]) =>
-        isImage(image) ? configNames(name, key) : [],
+        isImage(image) ? configNames(name, key).map((one) => [one, image] as const) : [],
       );
     }
-    return isCachedImage(manifest) ? [name] : [];
+    return isCachedImage(manifest) ? [[name, recordAt(manifest, "spec")["image"]] as const] : [];
   });
-  return new Set(names);
 }
 
 /**

@@ -73,6 +73,18 @@ describe("remarks", () => {
       eventing({ workloads: [{ name: "mt-broker-ingress", replicas: 3 }] }),
       'autoscaled spec.workloads[0].replicas: the autoscaler "broker-ingress-hpa" keeps 3 to 12 pods; for a fixed number, give it equal minReplicas and maxReplicas by a patch',
     ],
+    ...[0, 5].map((replicas): [string, Component, string] => [
+      `a patch of replicas that an autoscaler decides on, to ${replicas}`,
+      eventing({
+        patches: [
+          {
+            target: { apiVersion: "apps/v1", kind: "Deployment", name: "mt-broker-ingress" },
+            patch: { type: "merge", content: JSON.stringify({ spec: { replicas } }) },
+          },
+        ],
+      }),
+      'autoscaled spec.patches: the autoscaler "broker-ingress-hpa" keeps 1 to 10 pods of mt-broker-ingress, whatever a patch of its replicas says; for none, set replicas: 0 in spec.workloads; for a fixed number, patch minReplicas and maxReplicas of the autoscaler',
+    ]),
     [
       "pull secrets that pods in other namespaces do not get",
       eventing({ registry: { imagePullSecrets: [{ name: "s" }] } }),
