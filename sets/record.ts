@@ -1,6 +1,7 @@
 import { timestampOf } from "../api/conditions.ts";
 import { jsonOf, recordAt } from "../api/fields.ts";
 import { type FleetSet, type StageStatus, steering } from "../api/fleet-set.ts";
+import { nameFirst } from "../api/kubernetes.ts";
 import type { Member, Revision, RevisionMark, Stage } from "./facts.ts";
 import {
   deeds,
@@ -201,9 +202,18 @@ function skipsByHand(
   return Object.entries(skippedNames(set, revision)).flatMap(([kind, names]) => {
     const untold = names.filter((name) => !told.includes(`${kind} ${name}`));
     const many = untold.length === 1 ? kind : `${kind}s`;
-    const subject = cutText(`${many} ${untold.join(", ")}`, longestSubject);
+    const subject = wholeNames(many, untold);
     return untold.length === 0 || told.includes(subject) ? [] : [{ what: "skip", subject }];
   });
+}
+
+/** As many names as an entry can hold, whole ones, and how many more there are. */
+function wholeNames(kind: string, names: readonly string[]): string {
+  for (let count = names.length; count > 1; count -= 1) {
+    const text = `${kind} ${nameFirst(names, count)}`;
+    if (cutText(text, longestSubject) === text) return text;
+  }
+  return cutText(`${kind} ${nameFirst(names, 1)}`, longestSubject);
 }
 
 /** An abort that no deed tells. A retry ends it. */
