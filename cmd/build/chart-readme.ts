@@ -22,6 +22,8 @@ function read(name: string): Promise<string> {
 
 const head = `# The knfleet chart
 
+**Nothing is released yet:** until the first version has a tag, the addresses of chart and plugin lead to nothing. [From a checkout](../../README.md#from-a-checkout) works today.
+
 \`\`\`sh
 helm install knfleet oci://ghcr.io/knfleet/charts/knfleet --namespace knfleet-system --create-namespace
 \`\`\`

@@ -201,6 +201,19 @@ function fieldsOf(schema: unknown): readonly string[] {
   return [...Object.keys(fields), ...[...Object.values(fields), items].flatMap(fieldsOf)];
 }
 
+// Whoever makes the first release takes the sentence away, and this test.
+test.each([
+  "README.md",
+  "charts/knfleet/README.md",
+  "docs/install.md",
+  "docs/plugin.md",
+  "docs/upgrade.md",
+])("%s says that nothing is released yet, and leads to what works", (path) => {
+  const [, where = ""] =
+    /\bNothing is released yet:.*\[From a checkout\]\((.*?)\)/.exec(read(path)) ?? [];
+  expect(where).toMatch(/^(?:(?:\.\.\/)+README\.md)?#from-a-checkout$/);
+});
+
 test("docs name commands of kubectl knfleet that there are, and no others", () => {
   const known = commandTable().map(({ name }) => name.split(" ")[0]);
   const named = paths.flatMap((path) =>
