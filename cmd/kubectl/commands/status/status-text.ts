@@ -1,6 +1,7 @@
 import { plainText } from "../../../../api/foreign-text.ts";
 import type { WorkloadState } from "../../../../installation/readiness.ts";
 import type { HubView } from "../../hub/installations.ts";
+import { conditionTone, type ConditionTone } from "../../output/condition-tone.ts";
 import type { TimeText } from "../../output/duration.ts";
 import { clusterNames, codedReason } from "../../output/names.ts";
 import {
@@ -192,7 +193,12 @@ function block(
   return [`${title}:`, ...lines.map((line) => `  ${line}`)].map((line) => `${line}\n`).join("");
 }
 
-const tones: Readonly<Record<string, Tone>> = { True: "good", False: "bad" };
+const tones: Readonly<Record<ConditionTone, Tone>> = {
+  good: "good",
+  progress: "warning",
+  warning: "warning",
+  bad: "bad",
+};
 
 function conditionsTable({ conditions }: StatusDetail, ages: TimeText): Table {
   return {
@@ -200,7 +206,7 @@ function conditionsTable({ conditions }: StatusDetail, ages: TimeText): Table {
     wraps: true,
     rows: conditions.map(({ type, status, reason, code, since, message }) => [
       type,
-      { text: status, tone: tones[status] ?? "warning" },
+      { text: status, tone: tones[conditionTone({ type, status, code })] },
       orNone(reason),
       orNone(code),
       ages(since),

@@ -3,6 +3,7 @@ import type { EventItem } from "../../commands/events/events.ts";
 import type { StatusItem } from "../../commands/status/status-item.ts";
 import type { FleetStatus } from "../../commands/status/status.ts";
 import type { TreeNode } from "../../commands/tree/tree-node.ts";
+import { conditionTone } from "../../output/condition-tone.ts";
 import { shortNameOf } from "../../output/names.ts";
 import type { ReportDocument } from "../../output/report.ts";
 import { clusterKey, factsOfCluster } from "../cluster-view.ts";
@@ -163,18 +164,14 @@ function Told({ path, stamp, now }: ToldProps): Markup {
 
 type Detail = NonNullable<StatusItem["detail"]>;
 
-/** The tone of a condition that is True. */
-function toneOfTrue(type: string): "healthy" | "progress" | "bad" {
-  if (type === "Reconciling") return "progress";
-  return ["Contested", "Stalled"].includes(type) ? "bad" : "healthy";
-}
+const tones = { good: "healthy", progress: "progress", warning: "warning", bad: "bad" } as const;
 
 function Conditions({ detail, now }: { readonly detail: Detail; readonly now: Date }): Markup {
   const rows = conditionLines(detail.conditions).map(({ types, condition }) => {
     const { type, status, reason, code, message, since } = condition;
     return [
       types.join(", "),
-      html`<${Badge} tone=${status === "True" ? toneOfTrue(type) : "bad"} text=${status} />`,
+      html`<${Badge} tone=${tones[conditionTone({ type, status, code })]} text=${status} />`,
       html`${reason} <span class="dim">${code}</span>`,
       since === null ? "" : shownAge(since, now),
       message ?? "",
