@@ -207,13 +207,16 @@ function skipsByHand(
   });
 }
 
-/** As many names as an entry can hold, whole ones, and how many more there are. */
+/** As many names as an entry can hold, whole ones, and how many more there are. Stops at the first that is too many: an annotation may name thousands. */
 function wholeNames(kind: string, names: readonly string[]): string {
-  for (let count = names.length; count > 1; count -= 1) {
-    const text = `${kind} ${nameFirst(names, count)}`;
-    if (cutText(text, longestSubject) === text) return text;
-  }
-  return cutText(`${kind} ${nameFirst(names, 1)}`, longestSubject);
+  const textOf = (count: number): string => `${kind} ${nameFirst(names, count)}`;
+  let count = 1;
+  while (count < names.length && isWhole(textOf(count + 1))) count += 1;
+  return cutText(textOf(count), longestSubject);
+}
+
+function isWhole(subject: string): boolean {
+  return cutText(subject, longestSubject) === subject;
 }
 
 /** An abort that no deed tells. A retry ends it. */

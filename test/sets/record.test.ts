@@ -200,6 +200,20 @@ describe("the record of a revision", () => {
     expect(told(world).filter((one) => one.startsWith("abort"))).toEqual([]);
   });
 
+  test("has as many names as fit, also of an annotation that is as long as Kubernetes allows", () => {
+    const world = completeWorld();
+    world.edit(next);
+    world.settle();
+    const names = Array.from({ length: 20_000 }, (_, at) => `fleet/${at}`);
+    world.annotate(steering.skipClusters, [updateOf(world), ...names].join(" "));
+    world.settle();
+    world.settle();
+    const skips = told(world).filter((one) => one.startsWith("skip"));
+    expect(skips).toEqual([
+      expect.stringMatching(/ clusters fleet\/0, fleet\/1, .* and 199\d\d more$/),
+    ]);
+  });
+
   test("has many clusters that were skipped by hand as one entry, and none when it is full", () => {
     const world = completeWorld();
     world.edit(next);
