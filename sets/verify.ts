@@ -29,8 +29,6 @@ export interface Check {
   readonly intervalMs: number;
   /** How long an answer may take. */
   readonly limitMs: number;
-  /** How long an answer counts: until two questions have gone without one. */
-  readonly patienceMs: number;
   /** Of a cluster that fails by this check. */
   readonly reason: "WorkloadsBroken" | "CheckFailed";
   readonly ask: CheckSpec | NonNullable<VerifySpec["workloads"]>;
@@ -48,29 +46,24 @@ export function checksOf({ workloads, checks = [] }: VerifySpec): readonly Check
             withinMs: durationOf(workloads.within, usual.withinMs),
             intervalMs: usual.intervalMs,
             limitMs: usual.limitMs,
-            patienceMs: patienceOf(usual),
             reason: "WorkloadsBroken",
             ask: workloads,
           },
         ];
-  const others = checks.map((ask): Check => {
-    const intervalMs = Math.max(leastIntervalMs, durationOf(ask.interval, usual.intervalMs));
-    const times = { intervalMs, limitMs: limitOf(ask) };
-    return {
-      name: ask.name,
-      forMs: durationOf(ask.for, 0),
-      withinMs: 0,
-      ...times,
-      patienceMs: patienceOf(times),
-      reason: "CheckFailed",
-      ask,
-    };
-  });
+  const others = checks.map((ask): Check => ({
+    name: ask.name,
+    forMs: durationOf(ask.for, 0),
+    withinMs: 0,
+    intervalMs: Math.max(leastIntervalMs, durationOf(ask.interval, usual.intervalMs)),
+    limitMs: limitOf(ask),
+    reason: "CheckFailed",
+    ask,
+  }));
   return [...own, ...others];
 }
 
-/** An interval may be longer by a tenth. */
-function patienceOf({ intervalMs, limitMs }: Pick<Check, "intervalMs" | "limitMs">): number {
+/** How long an answer counts, in ms: until two questions have gone without one. An interval may be longer by a tenth. */
+export function patienceOf({ intervalMs, limitMs }: Pick<Check, "intervalMs" | "limitMs">): number {
   return 2 * 1.1 * intervalMs + limitMs;
 }
 
@@ -124,15 +117,13 @@ export function verifiedState(
   { stamp, since, spec }: Verification,
   context: VerifyContext,
 ): ClusterState {
-  const { before, now, answers, hasFailed, hasFailedCheck } = context;
+  const { before, now, answers } = context;
   const known = answers.get(member.key);
   const asked = known?.stamp === stamp ? known : undefined;
   const again = {
     askedSince: asked?.askedSince,
     isAgain: wasVerified(since, before, now),
     isHalted: before?.state === "Halted",
-    hasFailed,
-    hasFailedCheck,
   };
   const outcomes = checksOf(spec).map((check) =>
     outcomeOf(check, asked?.checks.get(check.name), { ...context, ...again, since }),
@@ -160,7 +151,10 @@ interface CheckOutcome {
   readonly until?: number;
 }
 
-interface Asked extends Pick<VerifyContext, "now" | "deadlineMs" | "isPaused"> {
+interface Asked extends Pick<
+  VerifyContext,
+  "now" | "deadlineMs" | "isPaused" | "hasFailed" | "hasFailedCheck"
+> {
   /** When the cluster got the revision. */
   readonly since: number;
   /** Since when this process asks; undefined: it does not yet. */
@@ -168,8 +162,6 @@ interface Asked extends Pick<VerifyContext, "now" | "deadlineMs" | "isPaused"> {
   /** It was verified before: only a bad answer changes that. */
   readonly isAgain: boolean;
   readonly isHalted: boolean;
-  readonly hasFailed: boolean;
-  readonly hasFailedCheck: boolean;
 }
 
 function outcomeOf(check: Check, answer: CheckAnswer | undefined, asked: Asked): CheckOutcome {
@@ -181,45 +173,58 @@ function outcomeOf(check: Check, answer: CheckAnswer | undefined, asked: Asked):
     message: `Check ${name}: ${message}`,
     ...(until > now && untilTime(until)),
   });
-  // Another process knows only from the status that the check was bad.
-  const hasHalted = asked.isHalted && (asked.hasFailed || answer?.badAt !== undefined);
-  const hasToMend = hasHalted || asked.hasFailedCheck;
-  const lack = lackOf(check, answer, asked);
+  const hasToMend = mustMend(answer, asked);
+  const good = goodAnswer(check, answer, now);
   // A cluster that has to mend stays failed: only a good answer ends that.
-  if (lack !== undefined) {
-    const isOver = hasToMend || now >= lack.until;
-    return outcome(isOver ? "failed" : "open", lack.message, lack.until);
+  if (good === undefined) {
+    const { message, until } = lackOf(check, answer, asked);
+    return outcome(hasToMend || now >= until ? "failed" : "open", message, until);
   }
-  const { since, at } = answer ?? { since: now, at: now };
+  const { since } = good;
   const tooShort = "it is good for too short a time yet";
   if (hasToMend && now < since + mendedMs) return outcome("failed", tooShort, since + mendedMs);
   const until = Math.max(since + forMs, earliestAt(check, since, asked));
-  const oldAt = at + check.patienceMs;
+  const oldAt = good.at + patienceOf(check);
   if (now >= until) return outcome("passed", "", oldAt);
   return outcome("open", tooShort, Math.min(until, oldAt));
 }
 
-/** What is missing for a good answer, and until when it may be; undefined: nothing. */
+/** Whether a check has failed the cluster, or its stage, and so has to be good for five minutes. Another process knows only from the status that it was bad. */
+function mustMend(answer: CheckAnswer | undefined, asked: Asked): boolean {
+  const hasHalted = asked.isHalted && (asked.hasFailed || answer?.badAt !== undefined);
+  return hasHalted || asked.hasFailedCheck;
+}
+
+/** The answer of a check if it is good and still counts. */
+function goodAnswer(
+  check: Check,
+  answer: CheckAnswer | undefined,
+  now: number,
+): CheckAnswer | undefined {
+  if (answer?.kind !== "good") return undefined;
+  return now < answer.at + patienceOf(check) ? answer : undefined;
+}
+
+/** What stands in place of a good answer that counts, and until when it may. */
 function lackOf(
   check: Check,
   answer: CheckAnswer | undefined,
   asked: Asked,
-): { readonly message: string; readonly until: number } | undefined {
-  const { withinMs, patienceMs } = check;
+): { readonly message: string; readonly until: number } {
   const deadline = deadlineOf(check, asked);
+  const patienceMs = patienceOf(check);
   // A process that has just begun to ask fails no cluster for that.
   if (answer === undefined) {
     const { askedSince = Infinity } = asked;
     return { message: "it is being asked", until: Math.max(deadline, askedSince + patienceMs) };
   }
-  const oldAt = answer.at + patienceMs;
-  if (asked.now >= oldAt) {
-    return { message: "its last answer is too old", until: Math.max(deadline, oldAt) };
+  const { kind, message, since, at } = answer;
+  if (asked.now >= at + patienceMs) {
+    return { message: "its last answer is too old", until: Math.max(deadline, at + patienceMs) };
   }
-  const { kind, message, since } = answer;
-  if (kind === "bad") return { message, until: since + withinMs };
-  if (kind === "good") return undefined;
-  return { message: `it could not be asked: ${message}`, until: deadline };
+  return kind === "bad"
+    ? { message, until: since + check.withinMs }
+    : { message: `it could not be asked: ${message}`, until: deadline };
 }
 
 /** The first good answer of the workloads, which came at `since`, may be older than what the new controllers do. */

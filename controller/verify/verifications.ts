@@ -14,7 +14,7 @@ import {
   type Verification,
   type WorkloadCounts,
 } from "../../sets/check-answer.ts";
-import { type Check, checksOf } from "../../sets/verify.ts";
+import { type Check, checksOf, patienceOf } from "../../sets/verify.ts";
 import type { Log } from "../log.ts";
 import type { UrlAsker } from "./ask-url.ts";
 import { ask } from "./ask.ts";
@@ -162,12 +162,12 @@ export class Verifications implements Disposable {
   }
 
   /** Keeps an answer. Returns whether it says something else than the last one. */
-  #note(asking: Asking, { name, patienceMs }: Check, reply: Reply): boolean {
+  #note(asking: Asking, check: Check, reply: Reply): boolean {
     const { checks } = asking;
     if (reply.counted !== undefined) asking.counted = reply.counted;
-    const before = checks.get(name);
+    const before = checks.get(check.name);
     const now = this.#options.clock.date().getTime();
-    checks.set(name, answerAfter(before, reply, { now, patienceMs }));
+    checks.set(check.name, answerAfter(before, reply, { now, patienceMs: patienceOf(check) }));
     return before?.kind !== reply.kind || before.message !== reply.message;
   }
 }

@@ -20,7 +20,7 @@ import { DesiredSpecs } from "../../sets/desired-spec.ts";
 import type { Decision, Obstacle, Revision, Selection, SetFacts } from "../../sets/facts.ts";
 import { withEntries } from "../../sets/record-entry.ts";
 import type { History } from "../../sets/standing.ts";
-import { checksOf } from "../../sets/verify.ts";
+import { checksOf, patienceOf } from "../../sets/verify.ts";
 import { contentAnnotation } from "./stamped-content.ts";
 import { type Fate, says, statusAfter } from "./status-after.ts";
 
@@ -189,10 +189,11 @@ export class SetWorld {
         known?.stamp === stamp
           ? known
           : { askedSince: this.now, checks: new Map<string, CheckAnswer>() };
-      for (const { name, patienceMs } of checksOf(spec)) {
-        const reply = this.reply?.(cluster.slice("fleet/".length), name);
+      for (const check of checksOf(spec)) {
+        const reply = this.reply?.(cluster.slice("fleet/".length), check.name);
         if (reply === undefined) continue;
-        checks.set(name, answerAfter(checks.get(name), reply, { now: this.now, patienceMs }));
+        const patience = { now: this.now, patienceMs: patienceOf(check) };
+        checks.set(check.name, answerAfter(checks.get(check.name), reply, patience));
       }
       this.#answers.set(cluster, { stamp, askedSince, checks });
     }
