@@ -1,3 +1,4 @@
+import { foreignText } from "../../api/foreign-text.ts";
 import type { Code } from "../../api/reasons.ts";
 import {
   denyingMutationIn,
@@ -57,6 +58,15 @@ export function withObstacle(
 ): string {
   const obstacle = obstacleIn(refusal);
   return obstacle === undefined ? sentence : `${sentence}: ${obstacle}`;
+}
+
+const longestRefusal = 400;
+
+/** Why a server will refuse the same write again, in words of ours or, bounded, in its own; undefined for an answer that may pass. */
+export function lastingRefusalIn({ status, message }: ApiErrorFacts): string | undefined {
+  const obstacle = obstacleIn({ status, message });
+  if (obstacle !== undefined) return obstacle;
+  return [400, 403, 422].includes(status) ? foreignText(message, longestRefusal) : undefined;
 }
 
 /** Whether a refusal (403) says that its namespace takes nothing new, because it is being deleted. A webhook may say so, too; see `denierIn`. */

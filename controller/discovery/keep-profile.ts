@@ -1,6 +1,6 @@
 import { ApiError } from "../../access/kube/api-error.ts";
 import type { KubeClient } from "../../access/kube/kube-client.ts";
-import { obstacleIn } from "../../access/kube/obstacle.ts";
+import { lastingRefusalIn } from "../../access/kube/obstacle.ts";
 import type { CheckEndpoint, EndpointCheck } from "../../access/profiles/check-endpoint.ts";
 import type { ProfileSource } from "../../access/profiles/profile-objects.ts";
 import type { Clock } from "../../access/time/clock.ts";
@@ -180,12 +180,13 @@ export class ProfileKeeper {
       return written;
     } catch (error) {
       const why = error instanceof ApiError ? refusalIn(error) : undefined;
-      const told = why === undefined ? undefined : `${subject.metadata.uid} ${why}`;
-      if (told !== undefined && this.#refused.get(key) !== told) {
+      if (why !== undefined) {
         const profile = describe({ kind: "ClusterProfile", ...ref });
-        const message = `The hub does not take ${profile}: ${why}`;
-        this.#record(subject, { reason: "ProfileRefused", message }, signal);
-        this.#refused.set(key, told);
+        const event = {
+          reason: "ProfileRefused",
+          message: `The hub does not take ${profile}: ${why}`,
+        };
+        this.#recordOnce(this.#refused, { key, subject, event }, signal);
       }
       throw error;
     }
@@ -195,11 +196,8 @@ export class ProfileKeeper {
     const profile = describe({ kind: "ClusterProfile", ...ref });
     const message = `${profile} belongs to the cluster manager ${manager} and is left alone`;
     // The other manager may write its profile every minute.
-    const told = `${source.object.metadata.uid} ${message}`;
-    if (this.#taken.get(key) !== told) {
-      this.#record(source.object, { reason: "NameTaken", message }, signal);
-    }
-    this.#taken.set(key, told);
+    const told = { key, subject: source.object, event: { reason: "NameTaken", message } };
+    this.#recordOnce(this.#taken, told, signal);
     return { state: "taken", next: { kind: "done" } };
   }
 
@@ -252,6 +250,25 @@ export class ProfileKeeper {
     return { state, next: { kind: "after", ms: this.#checks.untilDueMs(key) } };
   }
 
+  /** Records an Event at a source, unless it was the last one about the profile there. */
+  #recordOnce(
+    last: Map<string, string>,
+    {
+      key,
+      subject,
+      event,
+    }: {
+      readonly key: string;
+      readonly subject: SourceObject;
+      readonly event: { readonly reason: string; readonly message: string };
+    },
+    signal: AbortSignal,
+  ): void {
+    const told = `${subject.metadata.uid} ${event.message}`;
+    if (last.get(key) !== told) this.#record(subject, event, signal);
+    last.set(key, told);
+  }
+
   #record(
     subject: SourceObject,
     { reason = "", message = "" }: { readonly reason?: string; readonly message?: string },
@@ -264,13 +281,9 @@ export class ProfileKeeper {
 
 const longestText = 400;
 
-/** Why the hub refuses a write again and again; undefined for an error that passes. */
+/** Why the hub refuses a profile again and again, also for want of its namespace; undefined for an error that passes. */
 function refusalIn(error: ApiError): string | undefined {
-  const obstacle = obstacleIn(error);
-  if (obstacle !== undefined) return obstacle;
-  return [400, 403, 404, 422].includes(error.status)
-    ? foreignText(error.message, longestText)
-    : undefined;
+  return error.status === 404 ? foreignText(error.message, longestText) : lastingRefusalIn(error);
 }
 
 function healthIn({ conditions }: ProfileSource): ProfileSource["conditions"][number] {

@@ -1,6 +1,6 @@
 import { ApiError } from "../../access/kube/api-error.ts";
 import type { KubeClient } from "../../access/kube/kube-client.ts";
-import { codeOfRefusal, obstacleIn } from "../../access/kube/obstacle.ts";
+import { codeOfRefusal, lastingRefusalIn, obstacleIn } from "../../access/kube/obstacle.ts";
 import { type Component, componentKinds } from "../../api/component.ts";
 import {
   managedClusterAnnotation,
@@ -8,7 +8,6 @@ import {
   pushedBeforeAnnotation,
 } from "../../api/delivery.ts";
 import { FleetError } from "../../api/errors.ts";
-import { foreignText } from "../../api/foreign-text.ts";
 import {
   recordedNamespace,
   spokeNamespaceAnnotation,
@@ -98,15 +97,11 @@ async function orThrowNotHeld<T>(write: () => Promise<T>, signal: AbortSignal): 
   }
 }
 
-const longestText = 400;
-
 /** What the hub will refuse again, for the status of the component; undefined for an error that passes. A missing right is the hub's, and so has no code of a spoke. */
 function refusalOf(cause: unknown, sentence: string): FleetError | undefined {
-  if (!(cause instanceof ApiError)) return undefined;
-  const obstacle = obstacleIn(cause);
-  if (obstacle === undefined && ![400, 403, 422].includes(cause.status)) return undefined;
-  const code = obstacle === undefined ? undefined : codeOfRefusal(cause);
-  const why = obstacle ?? foreignText(cause.message, longestText);
+  const why = cause instanceof ApiError ? lastingRefusalIn(cause) : undefined;
+  if (!(cause instanceof ApiError) || why === undefined) return undefined;
+  const code = obstacleIn(cause) === undefined ? undefined : codeOfRefusal(cause);
   return new FleetError("ApplyFailed", `${sentence}: ${why}`, { ...(code && { code }), cause });
 }
 
