@@ -3,13 +3,13 @@ import { conditionOf } from "../../api/conditions.ts";
 import { nameId } from "../../api/keys.ts";
 import { describe, nameFirst, type ObjectKey } from "../../api/kubernetes.ts";
 import type { Condition } from "../../api/kubernetes.ts";
+import { ownReasonOf } from "../../api/own-reason.ts";
 import {
   contestedCondition,
   protectedCondition,
   rollingOut,
   scaledToZero,
 } from "../../api/reasons.ts";
-import { lastingFailureOf } from "../../sets/component-condition.ts";
 import type { Unblocked } from "../apply/unblock.ts";
 import type { NewEvent } from "../events.ts";
 import { initialProtection } from "../guard/protection.ts";
@@ -282,7 +282,7 @@ function failureEvent(condition: Condition, outcome: Outcome): NewEvent {
 /** The reason of the catalogue behind `Error` in a condition that the spoke told, as far as its text says it. */
 function cataloguedReason(condition: Condition): string {
   if (condition.type === "VersionMigrationEligible") return "VersionNotEligible";
-  const { reason = "Error" } = lastingFailureOf([condition]) ?? {};
+  const reason = ownReasonOf(condition, [condition]);
   return reason === "Error" ? "ApplyFailed" : reason;
 }
 
