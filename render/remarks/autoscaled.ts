@@ -20,14 +20,13 @@ export function autoscaledReplicas(
     (spec[field] ?? []).flatMap(({ name, replicas = 0 }, index) => {
       const autoscaler = autoscalers.get(name);
       if (autoscaler === undefined || replicas === 0) return [];
-      const { minReplicas = 1, maxReplicas } = recordAt(autoscaler, "spec");
-      const { minReplicas: least = 1 } = recordAt(usual.get(name), "spec");
+      const { minReplicas, maxReplicas } = boundsOf(autoscaler);
+      const { minReplicas: least } = boundsOf(usual.get(name));
       if (minReplicas === maxReplicas || (replicas === least && replicas === minReplicas)) {
         return [];
       }
       const of = quoteValue(autoscaler.metadata.name);
-      const range = `${String(minReplicas)} to ${String(maxReplicas)}`;
-      const message = `the autoscaler ${of} keeps ${range} pods; for a fixed number, give it equal minReplicas and maxReplicas by a patch`;
+      const message = `the autoscaler ${of} keeps ${rangeOf(autoscaler)} pods; for a fixed number, give it equal minReplicas and maxReplicas by a patch`;
       return [{ path: below("spec", field, index, "replicas"), message }];
     }),
   );
@@ -45,11 +44,20 @@ export function autoscaledPatches(
     const autoscaler = autoscalers.get(name);
     const [before, now] = [usual[index], manifest].map((one) => recordAt(one, "spec")["replicas"]);
     if (autoscaler === undefined || before === now) return [];
-    const { minReplicas = 1, maxReplicas } = recordAt(autoscaler, "spec");
-    const keeps = `keeps ${String(minReplicas)} to ${String(maxReplicas)} pods of ${name}`;
+    const keeps = `keeps ${rangeOf(autoscaler)} pods of ${name}`;
     const message = `the autoscaler ${quoteValue(autoscaler.metadata.name)} ${keeps}, whatever a patch of its replicas says; for none, set replicas: 0 in spec.workloads; for a fixed number, patch minReplicas and maxReplicas of the autoscaler`;
     return [{ path: "spec.patches", message }];
   });
+}
+
+function boundsOf(autoscaler: Manifest | undefined) {
+  const { minReplicas = 1, maxReplicas } = recordAt(autoscaler, "spec");
+  return { minReplicas, maxReplicas };
+}
+
+function rangeOf(autoscaler: Manifest): string {
+  const { minReplicas, maxReplicas } = boundsOf(autoscaler);
+  return `${String(minReplicas)} to ${String(maxReplicas)}`;
 }
 
 /** The autoscalers by the names of what they scale. */
