@@ -127,13 +127,14 @@ class Decider {
   #rollOut(): Decision {
     const stages = this.#stagesWith(this.#update);
     const walk = this.#walk(stages);
-    this.#notePasses(stages, walk.progress);
+    const passes = this.#passes(stages, walk.progress);
     const isHalted = walk.progress.some(({ status }) => status.state === "Halted");
     const aborted = this.#isComplete ? undefined : abortOf(this.#facts.set, this.#update.name);
     if (aborted === undefined && this.#isToBeCompleted(walk.progress)) {
       const { name, number } = this.#update;
-      return this.#marked({ kind: "complete", name, number }, undefined);
+      return this.#marked({ kind: "complete", name, number, entries: passes }, undefined);
     }
+    this.#news = [...this.#news, ...passes];
     if (isHalted || aborted !== undefined) return this.#halt(stages, walk, aborted);
     const blocked = this.#refusedUnmatched(stages) ?? this.#allSkipped(stages, walk.progress);
     const isStill = this.#isPaused || blocked !== undefined;
@@ -148,11 +149,10 @@ class Decider {
     return this.#decision({ ...walk, nextDecisionsAt, stages, stage, stamps, phase, waitingFor });
   }
 
-  /** A complete revision has its entries, or is from a time without them. */
-  #notePasses(stages: readonly Stage[], progress: readonly StageProgress[]): void {
-    if (this.#isComplete) return;
-    const record = { record: this.#record, now: this.#now };
-    this.#news = [...this.#news, ...passEntries(stages, progress, record)];
+  #passes(stages: readonly Stage[], progress: readonly StageProgress[]): readonly RecordEntry[] {
+    // A complete revision has its entries, or is from a time without them.
+    if (this.#isComplete) return [];
+    return passEntries(stages, progress, { record: this.#record, now: this.#now });
   }
 
   /** Without any cluster nothing was proven. Later clusters get the revision stage by stage. */

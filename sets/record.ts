@@ -84,7 +84,7 @@ const turnsOfMarks = {
   retry: "retry",
 } as const;
 
-/** A mark with the entry that it leaves in the record, when the record does not have it. */
+/** A mark with the entry that it leaves in the record, after those that it has, when the record does not have it. */
 export function recorded(
   mark: RevisionMark,
   turn: Turn,
@@ -94,7 +94,7 @@ export function recorded(
   // A digest is no turn of the rollout.
   return isTold || mark.kind === "digest"
     ? mark
-    : { ...mark, entries: [turnEntry(turnsOfMarks[mark.kind], turn)] };
+    : { ...mark, entries: [...(mark.entries ?? []), turnEntry(turnsOfMarks[mark.kind], turn)] };
 }
 
 /** The entry of a halt; undefined when the record has it. */

@@ -210,8 +210,14 @@ test("with the ClusterProfile CRD of the Cluster Inventory API OCM writes the sa
     kind: "ClusterProfile",
     ...on,
   });
-  const profile = await wayIn(scene().hub, scene().spoke);
-  expect(conditionOf(profile, "ControlPlaneHealthy")?.status).toBe("True");
+  const { metadata } = await wayIn(scene().hub, scene().spoke);
+  const { name, namespace } = metadata;
+  const profile = { apiVersion: clusterProfileApiVersion, kind: "ClusterProfile", name, namespace };
+  // OCM writes the way in and the conditions one after the other.
+  const healthy = await waitFor("OCM's condition", async () =>
+    conditionOf(await scene().hub.admin.get(profile), "ControlPlaneHealthy"),
+  );
+  expect(healthy["status"]).toBe("True");
   await ready(scene().hub, kind, 60_000);
   await repaired();
 });
