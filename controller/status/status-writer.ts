@@ -30,11 +30,12 @@ export interface WrittenStatus extends StatusChange {
 const maxAttempts = 5;
 const minIntervalMs = 1_000;
 // A hub that is busy with a thousand attempts must not be kept busy by their progress.
-const longestIntervalMs = 16_000;
+const messageIntervalMs = 5_000;
+const longestIntervalMs = 20_000;
 
 /**
  * Writes the status of one component during one attempt, and nothing that changes nothing. Writes progress at most once a second, unless a condition
- * becomes True or False, and half as often each time in which only messages change. Writes the outcome at the end. `postponedMs`: how long the write
+ * becomes True or False; where only messages change after 5 s, and half as often each time. Writes the outcome at the end. `postponedMs`: how long the write
  * at the end has to wait. After a conflict, writes the newest object. A component that is gone gets no status.
  */
 export class StatusWriter {
@@ -45,7 +46,7 @@ export class StatusWriter {
   #pending: Outcome | undefined;
   #timer: Disposable | undefined;
   /** After the last write of progress in which only messages change. */
-  #messageIntervalMs = minIntervalMs;
+  #messageIntervalMs = messageIntervalMs;
   #isWriting = false;
   #writing: Promise<void> = Promise.resolve();
   #recording: Promise<void> = Promise.resolve();
@@ -121,7 +122,7 @@ export class StatusWriter {
       const { before, after } = await this.#write(outcome, signal);
       const isOfMessages = after !== undefined && differsInMessagesOnly(before, after);
       const doubled = Math.min(this.#messageIntervalMs * 2, longestIntervalMs);
-      this.#messageIntervalMs = isOfMessages ? doubled : minIntervalMs;
+      this.#messageIntervalMs = isOfMessages ? doubled : messageIntervalMs;
     } catch {
       // The write at the end includes this progress and reports its failure.
     }
@@ -245,7 +246,7 @@ export function openStatusWriter(
 const keptForTransitions = 2;
 
 /**
- * Limits the status writes of one component: one write a second over any longer time. Transitions may burst (4); a change of messages only waits a second after the last
+ * Limits the status writes of one component: one write a second over any longer time. Transitions may burst (4); a change of messages only waits five seconds after the last
  * write. Times are of the controller's clock.
  */
 export class StatusPace {
@@ -263,7 +264,7 @@ export class StatusPace {
   }
 
   /** Milliseconds until a change of messages only may be written, an interval after the last write. */
-  messageMs(now: number, intervalMs = minIntervalMs): number {
+  messageMs(now: number, intervalMs = messageIntervalMs): number {
     const untilMs = Math.ceil(this.#bucket.untilMs(now, 1 + keptForTransitions));
     return Math.max(untilMs, this.#lastWrittenAt + intervalMs - now);
   }

@@ -216,7 +216,7 @@ test("no progress is written after an outcome that waits", async () => {
   await concluded(applied(["a"]), []);
   const progress = { done: 1, total: 150, waiting: [], failed: 0 };
   const next = await concluded(applied(["b"]), [{ kind: "working", steps, progress }]);
-  expect(next).toEqual({ kind: "after", ms: 1_000 });
+  expect(next).toEqual({ kind: "after", ms: 5_000 });
   await clock.advance(5_000);
   expect(hub.requests).toBe(1);
 });
