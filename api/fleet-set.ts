@@ -44,6 +44,10 @@ export const setAnnotations = {
   content: "knfleet.dev/set-content",
   /** Since when the set no longer selects the cluster, RFC 3339. */
   unselectedAt: "knfleet.dev/set-unselected-at",
+  /** What the set asks about a pulled cluster, for the controller there; see pulled-checks.ts. */
+  question: "knfleet.dev/set-question",
+  /** In `status.annotations`: its answers. */
+  answer: "knfleet.dev/set-answer",
 } as const;
 
 /** In `status.annotations`: a user edited the spec, so that the installed content is no stamped one. */

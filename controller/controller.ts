@@ -145,10 +145,12 @@ class FleetController implements Controller {
         onChange: (component, before) => {
           this.#dispatcher.componentChanged(component, before);
           this.#parts?.sets?.componentChanged(component, before);
+          this.#parts?.questions?.componentChanged(component);
         },
         onDelete: (component) => {
           this.#dispatcher.componentDeleted(component);
           this.#parts?.sets?.componentDeleted(component);
+          this.#parts?.questions?.componentDeleted(component);
           this.#releaseUnused(component);
         },
         onListed: (kind, listing) => this.#dispatcher.componentsListed(kind, listing),

@@ -19,6 +19,7 @@ import type { ReconcileDeps } from "./reconcile/reconcile-deps.ts";
 import type { FleetSetsOptions } from "./sets/fleet-sets-options.ts";
 import { FleetSets } from "./sets/fleet-sets.ts";
 import { ClusterClaims } from "./target/cluster-claims.ts";
+import { HubQuestions } from "./verify/hub-questions.ts";
 
 export interface ServedPartsOptions {
   /** A client of the hub that may write while this process holds a part. The signal ends its writes. */
@@ -72,6 +73,7 @@ export class ServedParts implements PartWork, AsyncDisposable {
   readonly claims: ClusterClaims | undefined;
   readonly #stop = new AbortController();
   #sets: FleetSets | undefined;
+  #questions: HubQuestions | undefined;
   #discovery: Discovery | undefined;
   #isStarted = false;
   #isRefreshing = false;
@@ -88,6 +90,11 @@ export class ServedParts implements PartWork, AsyncDisposable {
   /** The components are being listed again. */
   get isRefreshing(): boolean {
     return this.#isRefreshing;
+  }
+
+  /** Undefined while another process answers the hub of this cluster. */
+  get questions(): HubQuestions | undefined {
+    return this.#questions;
   }
 
   /** Undefined while another process rolls sets out, or none does. */
@@ -215,6 +222,7 @@ export class ServedParts implements PartWork, AsyncDisposable {
       // The components of another shard are installed by another process.
       if (!this.#served.has(this.#shardOf(ref))) this.#options.spokes.release(ref);
     };
+    this.#questions = new HubQuestions(deps);
     if (sets) this.#sets = new FleetSets({ ...deps, onUnused }, signal);
     if (discovery === undefined) return;
     const isUsed = (profile: string): boolean => this.#options.components.isUsed(profile);
@@ -222,6 +230,8 @@ export class ServedParts implements PartWork, AsyncDisposable {
   }
 
   async #stopFleetWork(): Promise<void> {
+    this.#questions?.[Symbol.dispose]();
+    this.#questions = undefined;
     await this.#sets?.[Symbol.asyncDispose]();
     await this.#discovery?.[Symbol.asyncDispose]();
     this.#sets = undefined;

@@ -1,3 +1,4 @@
+import type { Component } from "../api/component.ts";
 import type { FleetSetKind, VerifySpec } from "../api/fleet-set.ts";
 
 /** The cluster, the set and the revision that a check is about. */
@@ -17,6 +18,8 @@ export interface Verification extends CheckSubject {
   /** Names the stamp that it is about. */
   readonly stamp: string;
   readonly spec: VerifySpec;
+  /** The component of the cluster. */
+  readonly component: Component;
 }
 
 /** The last answer to a check, and since when it has been of its kind without a break. Ms since the epoch. */

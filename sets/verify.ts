@@ -108,7 +108,8 @@ export function verificationOf(
   if (child === undefined || state.name !== "Done") return undefined;
   const since = updatedAtOf(child, now);
   if (before?.state === "Passed" && wasVerified(since, before, now)) return undefined;
-  return { ...about, cluster: key, stamp: stampOf(child), since, spec: verify };
+  const stamp = stampOf(child);
+  return { ...about, cluster: key, component: child, stamp, since, spec: verify };
 }
 
 /** The state of a cluster about which something is asked, by what its checks say: Done, Verifying, or Failed. Pure. Spec: verify.md 2. */

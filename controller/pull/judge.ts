@@ -16,6 +16,7 @@ import { recordAt } from "../../api/fields.ts";
 import { foreignText } from "../../api/foreign-text.ts";
 import type { Condition } from "../../api/kubernetes.ts";
 import { uncountedQuotaIn } from "../../api/refusal-texts.ts";
+import { shapedAnswer } from "../../sets/pulled-checks.ts";
 import type { ReportedStatus } from "../status/outcome.ts";
 import { agentNamespace } from "./agent.ts";
 import { feedbackName, toldConditions } from "./works.ts";
@@ -50,12 +51,18 @@ export function judge(facts: PullFacts): ReportedStatus | FleetError {
   if (!isCurrent(values, generation)) {
     return waiting("the agent on the spoke to take up the component");
   }
+  return reportedBy(values);
+}
+
+function reportedBy(values: ReadonlyMap<string, string>): ReportedStatus {
   const version = shaped(values.get("version"), shapes.version);
   const content = shaped(values.get("content"), shapes.content);
+  const answer = shapedAnswer(values.get("answer"));
   return {
     conditions: [reached, ...toldConditions.flatMap((type) => conditionFrom(values, type))],
     ...(version === undefined ? {} : { version }),
     ...(content === undefined ? {} : { content }),
+    ...(answer === undefined ? {} : { answer }),
   };
 }
 

@@ -47,6 +47,7 @@ const componentFeedback: Feedback = [
   ["observed", ".status.observedGeneration"],
   ["version", ".status.version"],
   ["content", `.status.annotations.${setAnnotations.content.replaceAll(".", String.raw`\.`)}`],
+  ["answer", `.status.annotations.${setAnnotations.answer.replaceAll(".", String.raw`\.`)}`],
   ...toldConditions.flatMap((type) =>
     toldFields.map(
       (field) =>
@@ -79,7 +80,8 @@ export function componentWork(
 ): Manifest {
   const { kind, apiVersion, metadata, spec = {} } = component;
   const { clusterProfileRef: _, ...local } = spec;
-  const content = metadata.annotations?.[setAnnotations.content];
+  const { [setAnnotations.content]: content, [setAnnotations.question]: question } =
+    metadata.annotations ?? {};
   // The controller on the spoke lets go then, and the hub takes over; see hand-back.ts.
   const isHandedBack = askedDelivery(component) === "Push";
   const copy: Manifest = {
@@ -95,6 +97,7 @@ export function componentWork(
         [pulledAnnotations.hubGeneration]: `${metadata.generation ?? 0}`,
         ...(isKeptWhileUsed(component) ? { [keepWhileUsedAnnotation]: "true" } : {}),
         ...(content === undefined ? {} : { [setAnnotations.content]: content }),
+        ...(question === undefined ? {} : { [setAnnotations.question]: question }),
         ...(isHandedBack ? { [deliveryAnnotation]: "Push" } : {}),
       },
     },

@@ -219,7 +219,7 @@ async function tellAgain(key: string, deps: AdvanceDeps, signal: AbortSignal): P
 // oxlint-disable-next-line max-params -- three facts, and the signal last
 async function writeChildren(
   facts: SetFacts,
-  { stamps, removals }: Decision,
+  { stamps, removals, verifications = [] }: Decision,
   { children, events }: AdvanceDeps,
   signal: AbortSignal,
 ): Promise<NotTaken> {
@@ -236,6 +236,10 @@ async function writeChildren(
   }));
   await sendAll(sendings, { atOnce: stampsAtOnce, notTaken }, signal);
   for (const event of stampEvents(written)) void events.record(set, event, signal);
+  const stamped = new Set(stamps.map(({ child }) => child?.metadata.uid));
+  const asked = facts.children.filter(({ metadata }) => !stamped.has(metadata.uid));
+  const questions = children.questions(verifications, asked, signal);
+  await sendAll(questions, { atOnce: stampsAtOnce, notTaken }, signal);
   const leaving = children.removals(removals, facts.children, signal);
   await sendAll(leaving, { atOnce: 1, notTaken }, signal);
   return notTaken;

@@ -68,6 +68,7 @@ export class FleetSets implements AsyncDisposable {
     this.#verifications = new Verifications({
       ...options,
       urls: { source: options.checkSource, hub: options.hub },
+      componentOf: (component) => options.components.byKey.get(componentId(component)),
       onAnswer: (key) => this.#wake([key]),
     });
     const stopped = new Follower(signal, this.#stop.signal).signal;

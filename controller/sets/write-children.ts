@@ -8,7 +8,9 @@ import { componentId, targetId } from "../../api/keys.ts";
 import { describe, type KubeObject } from "../../api/kubernetes.ts";
 import { knownResource } from "../../api/resources.ts";
 import type { Content } from "../../render/content.ts";
+import type { Verification } from "../../sets/check-answer.ts";
 import type { Removals, Stamp } from "../../sets/facts.ts";
+import { questionText } from "../../sets/pulled-checks.ts";
 import { asComponent, componentRef } from "../component-identity.ts";
 import {
   adoptedFields,
@@ -58,6 +60,26 @@ export class ChildWriter {
     const ref = { resource, namespace: set.metadata.namespace, name: stampedNameOf(set, stamp) };
     const options = { fieldManager: setFieldManager, force: isForeign };
     this.#remember(await client.apply(ref, object, options, signal));
+  }
+
+  /** The writes after which the components of pulled clusters have what is asked about them, and no others have any. */
+  questions(
+    verifications: readonly Verification[],
+    children: readonly Component[],
+    signal: AbortSignal,
+  ): readonly Sending[] {
+    const texts = new Map(
+      verifications.map((one) => [one.component.metadata.uid, questionText(one)]),
+    );
+    const wanted = ({ metadata }: Component): string | undefined => texts.get(metadata.uid);
+    return children
+      .filter((child) => child.metadata.annotations?.[setAnnotations.question] !== wanted(child))
+      .map((child) => ({
+        cluster: targetId(child),
+        isRefusable: false,
+        send: () =>
+          this.#annotate(child, { [setAnnotations.question]: wanted(child) ?? null }, signal),
+      }));
   }
 
   /** The writes for the decisions about components that leave the set. */
@@ -111,10 +133,17 @@ export class ChildWriter {
   }
 
   async #mark(child: Component, at: string | null, signal: AbortSignal): Promise<void> {
+    await this.#annotate(child, { [setAnnotations.unselectedAt]: at }, signal);
+  }
+
+  async #annotate(
+    child: Component,
+    annotations: Readonly<Record<string, string | null>>,
+    signal: AbortSignal,
+  ): Promise<void> {
     const { uid } = child.metadata;
-    const metadata = { uid, annotations: { [setAnnotations.unselectedAt]: at } };
     const options = { fieldManager: setFieldManager };
-    this.#remember(await this.#patch(child, metadata, options, signal));
+    this.#remember(await this.#patch(child, { uid, annotations }, options, signal));
   }
 
   async #delete(child: Component, signal: AbortSignal): Promise<void> {

@@ -59,7 +59,7 @@ export function statusOf(component: Component, outcome: Outcome, now: Date): Com
     ...(generation === undefined ? {} : { observedGeneration: generation }),
     conditions,
     ...installedFields(outcome),
-    ...contentFields(status, outcome),
+    ...setFields(status, outcome),
   };
 }
 
@@ -307,16 +307,28 @@ function trueCondition(type: ConditionType): Entry {
   return { type, status: "True" };
 }
 
-/** The content of a set, once all its objects are applied. A content that a user edited counts from the first attempt. */
-function contentFields(
-  { annotations = {} }: ComponentStatus,
+/** What the set of a component looks for in its status: the content, once all its objects are applied, and what a pulled cluster answers. A content that a user edited counts from the first attempt. */
+function setFields(
+  { annotations: before = {} }: ComponentStatus,
   outcome: Outcome,
 ): Pick<ComponentStatus, "annotations"> {
   if (outcome.kind !== "applied" && outcome.kind !== "reported") return {};
   const { content } = outcome;
   const isWhole = outcome.kind === "reported" || isAccepted(outcome.changes);
-  if (content === undefined || !(isWhole || content === editedContent)) return {};
-  return { annotations: { ...annotations, [setAnnotations.content]: content } };
+  const isInstalled = content !== undefined && (isWhole || content === editedContent);
+  const annotations = {
+    ...(outcome.kind === "reported" ? withAnswer(before, outcome.answer) : before),
+    ...(isInstalled && { [setAnnotations.content]: content }),
+  };
+  return Object.keys(annotations).length === 0 ? {} : { annotations };
+}
+
+function withAnswer(
+  annotations: NonNullable<ComponentStatus["annotations"]>,
+  answer: string | undefined,
+): NonNullable<ComponentStatus["annotations"]> {
+  const { [setAnnotations.answer]: _, ...others } = annotations;
+  return answer === undefined ? others : { ...others, [setAnnotations.answer]: answer };
 }
 
 function isAccepted({ failed, parked }: Extract<Outcome, { kind: "applied" }>["changes"]): boolean {

@@ -183,6 +183,8 @@ export interface ReportedStatus {
   readonly version?: string;
   /** The content of a set that is applied; see set-content.ts. */
   readonly content?: string;
+  /** What the cluster answers to the checks of its set; see pulled-checks.ts. */
+  readonly answer?: string;
 }
 
 /** The conditions without the optional ones that the spoke does not report any more. */

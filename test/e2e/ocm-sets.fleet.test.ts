@@ -3,7 +3,8 @@ import { join, resolve } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
 import { agentWorkName, managedClusterAnnotation, workApiVersion } from "../../api/delivery.ts";
-import { steering } from "../../api/fleet-set.ts";
+import { recordAt } from "../../api/fields.ts";
+import { setAnnotations, steering } from "../../api/fleet-set.ts";
 import { agentNamespace } from "../../controller/pull/agent.ts";
 import { applyFile } from "../fleet/hub-access.ts";
 import { valueAt } from "../fleet/json-record.ts";
@@ -15,6 +16,7 @@ import { giveWayIn, playAgent } from "./pull-scene.ts";
 import {
   annotateSet,
   childrenOf,
+  clustersOf,
   imageOn,
   phase,
   removeSet,
@@ -24,6 +26,7 @@ import {
   versionsOf,
   versionTemplate,
 } from "./set-scene.ts";
+import { mayListTriggers, saysReady, useKnative } from "./team-trigger.ts";
 import { writeThinRelease } from "./thin-release.ts";
 
 const fleet = useFleet({ spokes: 2 });
@@ -129,7 +132,8 @@ test("a set selects by a Placement, its decision groups are stages, and each clu
     { name: "rest", decisionGroup: "rest" },
   ];
   await hub.admin.create(setOf(set, { clusters, rollout: { stages } }));
-  const pod = { namespace: agentNamespace, name: agentWorkName, releaseDir };
+  // A check is asked each half a minute.
+  const pod = { namespace: agentNamespace, name: agentWorkName, releaseDir, clockFactor: 5 };
   stack.use(await playAgent(fleet().spoke(0), pod));
   await approveCanary();
   await phase(hub, set, "Complete");
@@ -149,6 +153,39 @@ test("an upgrade goes from group to group", async () => {
   await approveCanary();
   await phase(hub, set, "Complete");
   expect(await images()).toEqual(["1.23.0", "1.23.0"]);
+}, 300_000);
+
+/** What the pulled canary answers to the checks of the set, as the hub has it. */
+async function answer(): Promise<string> {
+  const child = (await childrenOf(fleet().hub, set)).get("spoke-1");
+  return String(valueAt(child, "status", "annotations", setAnnotations.answer));
+}
+
+test("a canary that cannot be dialled is verified by the controller there, and halts the set when a Trigger of a team breaks", async () => {
+  const { hub } = fleet();
+  const canary = fleet().spoke(0);
+  await useKnative(canary);
+  const stored = recordAt(await hub.admin.get(setKey(set)), "spec", "rollout");
+  const rollout = { ...stored, verify: { workloads: { within: "5s" } } };
+  await hub.admin.patch(setKey(set), { spec: { ...versionTemplate("1.22"), rollout } });
+  const asked = await clustersOf(hub, set, { verifying: 1 });
+  expect(valueAt(asked, "status", "notable", 0)).toMatchObject({
+    cluster: `${setNamespace}/spoke-1`,
+    state: "Verifying",
+  });
+  await waitFor("the missing right", async () => (await answer()).includes("right to list"));
+  await mayListTriggers(canary);
+  await waitFor("a good answer", async () => (await answer()).includes('"good"'));
+  await saysReady(canary, "False");
+  const halted = await phase(hub, set, "Halted");
+  expect(valueAt(halted, "status", "notable", 0)).toMatchObject({
+    cluster: `${setNamespace}/spoke-1`,
+    state: "Failed",
+    reason: "WorkloadsBroken",
+    message:
+      "Check workloads: 1 of 1 broke since the cluster got the revision: Trigger shop/orders (BrokerGone)",
+  });
+  expect(await versionsOf(hub, set)).toEqual({ "spoke-1": "1.22.0", "spoke-2": "1.23.0" });
 }, 300_000);
 
 test("a set that is deleted with its components leaves no works", async () => {

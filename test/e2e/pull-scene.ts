@@ -14,7 +14,11 @@ import { type Ocm, startOcm } from "../fleet/ocm/ocm.ts";
 import { letExecute, writeWorkKubeconfig } from "../fleet/ocm/work-rights.ts";
 import { useFleet } from "../fleet/use-fleet.ts";
 import { waitFor } from "../fleet/wait-for.ts";
-import { type ControllerProcess, startControllerProcess } from "../support/controller-process.ts";
+import {
+  type ControllerProcess,
+  type ControllerProcessOptions,
+  startControllerProcess,
+} from "../support/controller-process.ts";
 import { componentOf } from "./installation.ts";
 
 /** A hub and a spoke that Open Cluster Management has registered, whose ClusterProfile has no way in. */
@@ -130,7 +134,11 @@ export async function letLookForUsers({ admin }: Cluster): Promise<void> {
  */
 export async function playAgent(
   spoke: Cluster,
-  { namespace, name, releaseDir }: NamespacedName & { readonly releaseDir: string },
+  {
+    namespace,
+    name,
+    ...options
+  }: NamespacedName & Pick<ControllerProcessOptions, "releaseDir" | "clockFactor">,
 ): Promise<ControllerProcess> {
   const key = { apiVersion: "apps/v1", kind: "Deployment", namespace, name };
   const found = async () => spoke.admin.get(key);
@@ -142,8 +150,8 @@ export async function playAgent(
     identity: { token: await tokenOf(spoke, { namespace, name: account }) },
   });
   return startControllerProcess({
+    ...options,
     kubeconfig,
-    releaseDir,
     leaderElection: true,
     flags: listOf(valueAt(container, "args")).map(String),
     environment: variablesOf(container, namespace),

@@ -1,10 +1,8 @@
 import { afterEach, expect, test } from "vitest";
 
-import { recordAt, listAt } from "../../api/fields.ts";
+import { recordAt } from "../../api/fields.ts";
 import { setLabels } from "../../api/fleet-set.ts";
-import { keyOf, type KubeObject, type Manifest } from "../../api/kubernetes.ts";
-import { definitionOf } from "../controller/hand-made-installation.ts";
-import type { Cluster } from "../fleet/fleet.ts";
+import type { KubeObject } from "../../api/kubernetes.ts";
 import { valueAt } from "../fleet/json-record.ts";
 import { waitFor } from "../fleet/wait-for.ts";
 import {
@@ -19,59 +17,12 @@ import {
   versionsOf,
   versionTemplate,
 } from "./set-scene.ts";
+import { group, mayListTriggers, saysReady, useKnative } from "./team-trigger.ts";
 
 const scene = useSetScene();
-const group = "eventing.knative.dev";
-const trigger = {
-  apiVersion: `${group}/v1`,
-  kind: "Trigger",
-  metadata: { namespace: "shop", name: "orders" },
-  spec: { broker: "default" },
-};
-const anybody = {
-  kind: "Group",
-  name: "system:authenticated",
-  apiGroup: "rbac.authorization.k8s.io",
-};
 const verify = { workloads: { within: "5s" } };
 
 afterEach(async () => removeSet(scene().hub, "verified"), 240_000);
-
-/** The kind Trigger, with a status of its own. */
-function triggerDefinition(): Manifest {
-  const definition = definitionOf(group, "v1", { Trigger: "triggers" });
-  const versions = listAt(recordAt(definition, "spec"), "versions").map((one) => ({
-    ...recordAt(one),
-    subresources: { status: {} },
-  }));
-  return { ...definition, spec: { ...recordAt(definition, "spec"), versions } };
-}
-
-/** What a team has on a spoke: a Trigger that is as its controller said. */
-async function useKnative({ admin }: Cluster): Promise<void> {
-  await admin.apply({ apiVersion: "v1", kind: "Namespace", metadata: { name: "shop" } });
-  await admin.apply(triggerDefinition());
-  await waitFor("the kind Trigger", () => admin.apply(trigger).catch(() => undefined));
-  await saysReady(admin, "True");
-}
-
-async function saysReady(admin: Cluster["admin"], status: string): Promise<void> {
-  const stored = await admin.get(keyOf(trigger));
-  const lastTransitionTime = new Date().toISOString().replace(/\.\d+Z$/, "Z");
-  const ready = { type: "Ready", status, reason: "BrokerGone", lastTransitionTime };
-  const said = { observedGeneration: stored?.metadata.generation, conditions: [ready] };
-  await admin.patch(keyOf(trigger), { status: said }, { subresource: "status" });
-}
-
-async function mayListTriggers({ admin }: Cluster): Promise<void> {
-  const name = "team-triggers";
-  const rbac = "rbac.authorization.k8s.io";
-  const rules = [{ apiGroups: [group], resources: ["*"], verbs: ["list"] }];
-  await admin.apply({ apiVersion: `${rbac}/v1`, kind: "ClusterRole", metadata: { name }, rules });
-  const roleRef = { apiGroup: rbac, kind: "ClusterRole", name };
-  const binding = { kind: "ClusterRoleBinding", metadata: { name }, roleRef, subjects: [anybody] };
-  await admin.apply({ apiVersion: `${rbac}/v1`, ...binding });
-}
 
 /** What the status of the set says of the canary. */
 function notable(set: KubeObject | undefined): unknown {
@@ -116,7 +67,7 @@ test("an upgrade after which a Trigger of a team is broken is halted at the cana
     );
   };
   await waitFor("the canary to be stamped", stamped);
-  await saysReady(fleet.spoke(0).admin, "False");
+  await saysReady(fleet.spoke(0), "False");
   const halted = await phase(hub, "verified", "Halted");
   expect(notable(halted)).toMatchObject({
     cluster: `fleet/${canary.name}`,

@@ -89,7 +89,33 @@ function lie(values: Values): string {
   return JSON.stringify(answer);
 }
 
+/** The annotations of a status that had some before, when the spoke tells more than usual. */
+function kept(values: Values, before: Readonly<Record<string, string>> = {}): unknown {
+  const told = judge({ ...whole, work: work(telling({ ...ready, ...values })) });
+  if (told instanceof FleetError) throw told;
+  const component = serving({ status: { annotations: before } });
+  return statusOf(component, { kind: "reported", ...told }, new Date(since)).annotations;
+}
+
 describe("what a spoke tells", () => {
+  const answer = '{"id":"0123456789abcdef","checks":[{"name":"rate","kind":"good"}]}';
+
+  test("of the checks of a set is kept in the status, and goes when it tells no more", () => {
+    const own = { "knfleet.dev/set-answer": answer };
+    expect(kept({ answer })).toEqual(own);
+    expect(kept({}, { ...own, a: "b" })).toEqual({ a: "b" });
+  });
+
+  test.each([
+    "",
+    "all is well",
+    "{}",
+    '{"id":"\u202e","checks":[]}',
+    `${answer}${" ".repeat(9_000)}`,
+  ])("is no answer to checks unless it has their form: %j", (text) => {
+    expect(lie({ answer: text })).not.toContain('"answer"');
+  });
+
   test.each([
     "1.23",
     "1.23.0\u001b[2J",

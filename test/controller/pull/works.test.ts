@@ -35,6 +35,15 @@ function manifestsOf(work: Manifest): readonly unknown[] {
 }
 
 describe("the work of a component of a set", () => {
+  test("brings what the set asks, and tells the answer back", () => {
+    const annotations = { [setAnnotations.question]: '{"stage":"canary"}' };
+    const brought = componentWork(serving({ metadata: { annotations } }), place);
+    expect(recordAt(manifestsOf(brought)[1], "metadata", "annotations")).toMatchObject(annotations);
+    expect(JSON.stringify(brought)).toContain(
+      String.raw`{"name":"answer","path":".status.annotations.knfleet\\.dev/set-answer"}`,
+    );
+  });
+
   test.each([
     { rendered: "0123456789", isHeld: true },
     { rendered: undefined, isHeld: false },

@@ -111,6 +111,8 @@ test("a component that is released keeps no label, annotation or field of the se
       "knfleet.dev/set-content": null,
       "knfleet.dev/set-spec": null,
       "knfleet.dev/set-unselected-at": null,
+      "knfleet.dev/set-question": null,
+      "knfleet.dev/set-answer": null,
     },
     managedFields: [others],
   });

@@ -1,14 +1,18 @@
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 
 import { type Component, operatorApiVersion } from "../../../api/component.ts";
+import { managedClusterAnnotation } from "../../../api/delivery.ts";
+import { setAnnotations } from "../../../api/fleet-set.ts";
 import { componentId } from "../../../api/keys.ts";
 import type { KubeObject } from "../../../api/kubernetes.ts";
 import { IndexedObjects } from "../../../controller/sets/indexed-objects.ts";
 import { ChildWriter, type ChildWriterOptions } from "../../../controller/sets/write-children.ts";
+import { questionText } from "../../../sets/pulled-checks.ts";
 import { SetWorld } from "../../sets/set-world.ts";
 import { apiError } from "../../support/api-error.ts";
 import { serving } from "../../support/component.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
+import { about } from "../verify/about.ts";
 
 const { set } = new SetWorld({}, []);
 const { signal } = new AbortController();
@@ -104,4 +108,50 @@ test("a component that the watch shows stays until the watch shows its deletion"
   const [sending] = children.removals({ ...none, unmark: [key] }, [child], signal);
   await expect(sending?.send()).rejects.toMatchObject({ status: 404 });
   expect(remembered()).toBe(child);
+});
+
+describe("what is asked about pulled clusters", () => {
+  const pulled = serving({
+    metadata: {
+      namespace: "fleet",
+      name: "prod-a",
+      annotations: { [managedClusterAnnotation]: "spoke-1" },
+    },
+  });
+  const spec = { workloads: { maxNewlyBroken: 0 } };
+  const verification = { ...about("fleet/a", spec), component: pulled };
+  const question = questionText(verification) ?? "";
+  const asked = serving({
+    metadata: {
+      ...pulled.metadata,
+      annotations: { ...pulled.metadata.annotations, [setAnnotations.question]: question },
+    },
+  });
+
+  test.each([
+    ["is written to their components", pulled, [verification], [question]],
+    ["is written once", asked, [verification], []],
+    ["is taken away when nothing is asked any more", asked, [], [null]],
+    [
+      "is no matter of clusters that are dialled",
+      child,
+      [{ ...verification, component: child }],
+      [],
+    ],
+  ])("%s", async (_, component, verifications, written) => {
+    const patches: unknown[] = [];
+    const patch = async (...[, body]: Parameters<ChildWriterOptions["client"]["patch"]>) => {
+      patches.push(body);
+      return answered;
+    };
+    const { children } = writer({ patch });
+    const sendings = children.questions(verifications, [component], signal);
+    for (const { send } of sendings) await send();
+    const { uid } = component.metadata;
+    expect(patches).toEqual(
+      written.map((text) => ({
+        metadata: { uid, annotations: { [setAnnotations.question]: text } },
+      })),
+    );
+  });
 });

@@ -1,5 +1,6 @@
 import type { VerifySpec } from "../../../api/fleet-set.ts";
 import type { Verification } from "../../../sets/check-answer.ts";
+import { serving } from "../../support/component.ts";
 
 /** What the set `fleet/prod` asks about a cluster that got its revision at the first second of 1970. */
 export function about(cluster: string, spec: VerifySpec): Verification {
@@ -11,5 +12,6 @@ export function about(cluster: string, spec: VerifySpec): Verification {
     stamp: "12:00:00",
     since: 0,
     spec,
+    component: serving(),
   };
 }

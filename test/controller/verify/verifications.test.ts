@@ -4,11 +4,15 @@ import type { KubeClient } from "../../../access/kube/kube-client.ts";
 import type { SpokeConnection } from "../../../access/spokes/spokes.ts";
 import { abortable } from "../../../access/time/deadline.ts";
 import { CheckSource } from "../../../access/urls/check-source.ts";
-import type { ClusterProfileRef } from "../../../api/component.ts";
+import type { ClusterProfileRef, Component } from "../../../api/component.ts";
+import { managedClusterAnnotation } from "../../../api/delivery.ts";
 import { FleetError } from "../../../api/errors.ts";
+import { setAnnotations } from "../../../api/fleet-set.ts";
 import { Verifications } from "../../../controller/verify/verifications.ts";
 import type { Verification } from "../../../sets/check-answer.ts";
-import { bareClient } from "../../support/bare-client.ts";
+import { answerText, questionOf, questionText } from "../../../sets/pulled-checks.ts";
+import { bareClient, unexpected } from "../../support/bare-client.ts";
+import { serving } from "../../support/component.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import { keptLines } from "../../support/kept-lines.ts";
 import { MemoryHub } from "../../support/memory-hub.ts";
@@ -39,7 +43,11 @@ function about(cluster: string, stamp = "12:00:00"): Verification {
 type Request = KubeClient["request"];
 
 /** Verifications over clusters that answer so, and what is told of them. */
-function asking(request: Request, list?: KubeClient["list"]) {
+function asking(
+  request: Request,
+  list?: KubeClient["list"],
+  componentOf?: (component: Component) => Component,
+) {
   const clock = new FakeClock();
   const { log, lines } = keptLines();
   const told: string[] = [];
@@ -64,6 +72,7 @@ function asking(request: Request, list?: KubeClient["list"]) {
       hub: new MemoryHub(),
       source: new CheckSource({ sources: [], userAgent: "knfleet-test" }),
     },
+    ...(componentOf !== undefined && { componentOf }),
     clock,
     random: () => 0.5,
     log,
@@ -186,6 +195,31 @@ test("a namespace whose servers hang does not delay the checks of another", asyn
   verifications.ask("set", [{ ...other, set: { ...set, namespace: "other" } }]);
   await clock.advance(1_000);
   expect(verifications.answersOf("set").get("fleet/a")?.checks.get("rate")?.kind).toBe("good");
+});
+
+test("a pulled cluster is not connected to: what its controller answers counts, and is looked at each two seconds", async () => {
+  const component = serving({
+    metadata: { annotations: { [managedClusterAnnotation]: "spoke-1" } },
+  });
+  let present = component;
+  const { clock, told, verifications, answerOf, asked } = asking(
+    unexpected,
+    undefined,
+    () => present,
+  );
+  const verification = { ...about("a"), component };
+  verifications.ask("set", [verification]);
+  await clock.advance(1_000);
+  expect(answerOf("a")).toMatchObject({ kind: "unasked" });
+  const question = { [setAnnotations.question]: questionText(verification) ?? "" };
+  const id = questionOf(serving({ metadata: { annotations: question } }))?.id ?? "";
+  const answer = answerText({ id }, new Map([["rate", { kind: "bad", message: "too high" }]]));
+  present = serving({ ...component, status: { annotations: { [setAnnotations.answer]: answer } } });
+  await clock.advance(2_500);
+  expect(answerOf("a")).toMatchObject({ kind: "bad", message: "too high" });
+  await clock.advance(600_000);
+  expect([asked(), told]).toEqual([0, ["set", "set"]]);
+  expect(answerOf("a")?.at).toBeGreaterThan(clock.date().getTime() - 3_000);
 });
 
 test("the workloads of a cluster that two sets ask about are counted once, and no more after that", async () => {
