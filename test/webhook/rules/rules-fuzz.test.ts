@@ -139,7 +139,7 @@ const body = fc.oneof(
   },
 );
 
-// With the runs of CI more than 2 s: thousands of random reviews are made and looked at; KNFLEET_FUZZ_SHARE says how many.
+// With more runs more than 2 s: thousands of random reviews are made and looked at; KNFLEET_FUZZ_SHARE says how many.
 describe("rules under random inputs", () => {
   test(`components: ${reviews} reviews never throw, and every problem has a path (seed ${seed})`, async () => {
     const accessReviews = { may: async () => true };

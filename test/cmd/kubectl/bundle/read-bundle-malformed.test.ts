@@ -215,7 +215,7 @@ describe("a bundle of which a value is something else", () => {
     expect(exitCode).toBe(2);
   });
 
-  // With the runs of CI more than 2 s: each bundle is read by every command; KNFLEET_FUZZ_SHARE says how many bundles there are.
+  // With more runs more than 2 s: each bundle is read by every command; KNFLEET_FUZZ_SHARE says how many bundles there are.
   test(`is never an internal error (KNFLEET_SEED=${seed})`, async () => {
     const long = "x".repeat(100_000);
     const values = constantFrom<unknown>(null, 7, "text", [], {}, [null], true, -5e30, "-1", long);
