@@ -6,7 +6,7 @@ import { setId } from "../../api/keys.ts";
 import type { Condition } from "../../api/kubernetes.ts";
 import type { Verification } from "../../sets/check-answer.ts";
 import { decide } from "../../sets/decide.ts";
-import type { Decision, SetFacts, Stamp } from "../../sets/facts.ts";
+import type { Decision, RevisionMark, SetFacts, Stamp } from "../../sets/facts.ts";
 import { refusedStatus } from "../../sets/set-status.ts";
 import type { History } from "../../sets/standing.ts";
 import type { EventRecorder } from "../events.ts";
@@ -28,6 +28,8 @@ export interface AdvanceDeps {
   readonly factsOf: (key: string) => Promise<SetFacts | undefined>;
   /** The set as the hub has it now; undefined: it is gone. */
   readonly setOf: (key: string) => FleetSet | undefined;
+  /** Keys of the sets whose wish to try again is on their revision already, while the hub does not let it be taken off the set. */
+  readonly retried: Set<string>;
   /** The writes of a decision that the hub refused; empty when there are none. */
   readonly onNotTaken: (set: FleetSet, notTaken: NotTaken) => void;
   /** The memory for the next decision. */
@@ -97,23 +99,35 @@ async function advance(key: string, deps: AdvanceDeps, signal: AbortSignal): Pro
     // oxlint-disable-next-line no-await-in-loop -- the next decision follows from this write
     const decision = await decideAbout(facts, deps, signal);
     if (decision === undefined) return { kind: "done" };
+    if (decision.mark?.kind !== "retry") deps.retried.delete(key);
     // oxlint-disable-next-line no-await-in-loop -- as above
     if (await record(key, { facts, decision }, deps, signal)) continue;
     // oxlint-disable-next-line no-await-in-loop -- as above
     if (decision.mark === undefined) return write(facts, decision, deps, signal);
-    const { kind } = decision.mark;
-    // Before the mark: once a rollout has begun, its own approvals may be there.
     // oxlint-disable-next-line no-await-in-loop -- as above
-    if (kind === "begin" || kind === "fail") await dropApprovals(key, kind, deps, signal);
-    // oxlint-disable-next-line no-await-in-loop -- as above
-    await deps.revisions.mark(facts, decision.mark, signal);
-    // oxlint-disable-next-line no-await-in-loop -- as above
-    if (kind === "retry") await deps.sets.dropRetry(facts.set, signal);
-    // Before the mark nothing else would know of the abort.
-    // oxlint-disable-next-line no-await-in-loop -- as above
-    if (kind === "fail") await dropAbort(key, deps, signal);
+    await writeMark(key, { facts, mark: decision.mark }, deps, signal);
   }
   throw new Error(`The decisions about ${key} never end`);
+}
+
+/** Writes a mark, and removes from the set what it settles. */
+// oxlint-disable-next-line max-params -- the set, its mark, and the signal last
+async function writeMark(
+  key: string,
+  { facts, mark }: { readonly facts: SetFacts; readonly mark: RevisionMark },
+  deps: AdvanceDeps,
+  signal: AbortSignal,
+): Promise<void> {
+  const { kind } = mark;
+  // Before the mark: once a rollout has begun, its own approvals may be there.
+  if (kind === "begin" || kind === "fail") await dropApprovals(key, kind, deps, signal);
+  if (!deps.retried.has(key)) await deps.revisions.mark(facts, mark, signal);
+  if (kind === "retry") {
+    deps.retried.add(key);
+    await deps.sets.dropRetry(facts.set, signal);
+  }
+  // Before the mark nothing else would know of the abort.
+  if (kind === "fail") await dropAbort(key, deps, signal);
 }
 
 /** The set is read again, because the decision may have written it. An abort goes, too, with a beginning: it is of another rollout. */

@@ -100,6 +100,7 @@ export class FleetSets implements AsyncDisposable {
       }),
       factsOf: (key) => this.#digestedFactsOf(key),
       setOf: (key) => this.#setOf(key),
+      retried: new Set(),
       onNotTaken: (set, notTaken) =>
         this.#notTakenOf(setId(set)).remember(set, notTaken, clock.now()),
       onSeen: (set, history) => void this.#histories.set(setId(set), history),
@@ -324,6 +325,7 @@ export class FleetSets implements AsyncDisposable {
 
   #forget(key: string): void {
     this.#lookedAt.delete(key);
+    this.#deps.retried.delete(key);
     this.#notTaken.delete(key);
     this.#histories.delete(key);
     this.#written.delete(key);

@@ -96,6 +96,26 @@ test("a set that may not be changed itself says so, too", async () => {
   expect(conditionOf(conditionsOf(hub, key), "Progressing")?.reason).toBe("WriteRefused");
 });
 
+test("a revision is tried again once for each wish, also while the hub does not let the wish go", async () => {
+  const { hub, key } = await hubWith(["a"]);
+  const name = hub.set(key).status?.updateRevision ?? "";
+  const wish = async (): Promise<void> => {
+    hub.annotate(key, steering.retry, name);
+    for (const _look of ["first", "second"]) {
+      hub.faults.splice(0, 1, { verb: "patch", name: "prod", error: denied });
+      // oxlint-disable-next-line no-await-in-loop -- one look after another
+      await expect(hub.look(key)).rejects.toBe(denied);
+    }
+    hub.faults.length = 0;
+    await hub.look(key);
+  };
+  const marks = () => hub.writes.filter((write) => write === `patch ${name}`).length;
+  await wish();
+  expect([marks(), hub.set(key).metadata.annotations?.[steering.retry]]).toEqual([1, undefined]);
+  await wish();
+  expect(marks()).toBe(2);
+});
+
 test("components that the hub refuses with the same words are one Event", async () => {
   const hub = new SetHub();
   for (const name of ["a", "b", "c"]) hub.putProfile(name);

@@ -59,6 +59,7 @@ export class SetHub {
   readonly before = new Map<string, () => void>();
   readonly events: NewEvent[] = [];
   readonly faults: Fault[] = [];
+  readonly retried = new Set<string>();
   policy: ReferencePolicy | undefined;
   /** The versions of the release folder, the newest first. */
   available: readonly string[] = [];
@@ -204,6 +205,7 @@ export class SetHub {
         }),
         factsOf: async (one) => this.facts(one),
         setOf: (one) => this.facts(one)?.set,
+        retried: this.retried,
         onNotTaken: (set, notTaken) => this.memory.remember(set, notTaken, clock.now()),
         onSeen: () => undefined,
         onVerifications: () => undefined,
