@@ -27,7 +27,7 @@ const controllerRooms: Readonly<Record<string, readonly string[]>> = {
   guard: ["apply", "target", "queue"],
   status: ["guard", "apply", "observe", "target"],
   reconcile: ["status", "guard", "apply", "observe", "target", "metrics", "queue"],
-  verify: ["apply", "target", "queue"],
+  verify: ["apply", "observe", "target", "queue"],
   uninstall: ["reconcile", "status", "guard", "apply", "observe", "target", "queue"],
   pull: ["uninstall", "reconcile", "status", "observe", "queue"],
   sets: ["verify", "queue"],

@@ -4,11 +4,8 @@ import { logFailure } from "../../access/log.ts";
 import type { Clock } from "../../access/time/clock.ts";
 import { abortable } from "../../access/time/deadline.ts";
 import { Deadline } from "../../access/time/deadline.ts";
-import { isRecord } from "../../api/fields.ts";
 import { kindId, objectId } from "../../api/keys.ts";
 import { keyOf, type KubeObject, type ObjectKey } from "../../api/kubernetes.ts";
-import { knownResource } from "../../api/resources.ts";
-import { causeOfPods, causeOfRefusal, podsOfNewest } from "../../installation/pod-cause.ts";
 import {
   isWorkload,
   type Readiness,
@@ -16,6 +13,7 @@ import {
   waitingAmong,
 } from "../../installation/readiness.ts";
 import type { Log } from "../log.ts";
+import { findCause } from "./find-cause.ts";
 import type { Observation } from "./observation.ts";
 
 /** Readiness of the workloads that the controller may watch. */
@@ -58,8 +56,6 @@ interface CauseCheck {
   cause: string | undefined;
 }
 
-const pods = knownResource("v1", "Pod");
-const events = knownResource("v1", "Event");
 const firstCheckMs = 5_000;
 const longestPauseMs = 300_000;
 const maxOpenChecks = 5;
@@ -131,58 +127,4 @@ export class WorkloadCauses {
     this.#open.delete(id);
     check.nextAt = clock.now() + check.pauseMs;
   }
-}
-
-async function findCause(
-  workload: KubeObject,
-  client: CauseDeps["client"],
-  signal: AbortSignal,
-): Promise<string | undefined> {
-  const { namespace } = workload.metadata;
-  const labelSelector = selectorOf(workload);
-  // An empty selector would select all pods of the namespace.
-  if (namespace === undefined || labelSelector === "") return undefined;
-  const ref = { resource: pods, namespace, labelSelector };
-  const { items } = await client.list(ref, {}, signal);
-  // The status of a Deployment tells that its pods are refused. Other workloads tell it by Events only.
-  if (items.length > 0 || workload.kind === "Deployment") return causeOfPods(podsOfNewest(items));
-  return findCauseInEvents(workload, client, signal);
-}
-
-async function findCauseInEvents(
-  { kind, metadata: { namespace, name, uid } }: KubeObject,
-  client: CauseDeps["client"],
-  signal: AbortSignal,
-): Promise<string | undefined> {
-  const about = {
-    "involvedObject.kind": kind,
-    "involvedObject.name": name,
-    "involvedObject.uid": uid,
-  };
-  const fields = Object.entries({ ...about, reason: "FailedCreate" });
-  const fieldSelector = fields.map(([field, value]) => `${field}=${value}`).join(",");
-  const ref = {
-    resource: events,
-    ...(namespace === undefined ? {} : { namespace }),
-    fieldSelector,
-  };
-  const { items } = await client.list(ref, {}, signal);
-  const last = items.toSorted((a, b) => (timeOf(a) < timeOf(b) ? 1 : -1))[0];
-  const message = last?.["message"];
-  return typeof message === "string" ? causeOfRefusal(message) : undefined;
-}
-
-function timeOf(event: KubeObject): string {
-  const time = event["lastTimestamp"] ?? event["eventTime"];
-  return typeof time === "string" ? time : (event.metadata.creationTimestamp ?? "");
-}
-
-/** The labels by which a workload selects its pods. Expressions, which only narrow the selection, are left out. */
-function selectorOf(workload: KubeObject): string {
-  const spec = workload["spec"];
-  const selector = isRecord(spec) ? spec["selector"] : undefined;
-  const labels = isRecord(selector) ? selector["matchLabels"] : undefined;
-  return Object.entries(isRecord(labels) ? labels : {})
-    .map(([label, value]) => `${label}=${String(value)}`)
-    .join(",");
 }
