@@ -18,8 +18,11 @@ export interface Verification extends CheckSubject {
   /** Names the stamp that it is about. */
   readonly stamp: string;
   readonly spec: VerifySpec;
-  /** The component of the cluster. */
+  /** The component of the cluster, and the uid of its set: what a Job belongs to. */
   readonly component: Component;
+  readonly setUid: string;
+  /** When somebody asked to try the revision again, RFC 3339: what is not good by then is asked anew. Absent: nobody did. */
+  readonly retriedAt?: string;
 }
 
 /** The last answer to a check, and since when it has been of its kind without a break. Ms since the epoch. */
@@ -32,18 +35,27 @@ export interface CheckAnswer {
   readonly badAt?: number;
   /** A sentence; empty for a good answer. It may quote what the cluster says, bounded. */
   readonly message: string;
+  /** It will not change and is not asked for again, however old it gets. */
+  readonly isFinal?: true;
 }
 
 /** The last answer after a reply. One that came too late for `patienceMs` goes on with nothing. */
 export function answerAfter(
   before: CheckAnswer | undefined,
-  { kind, message }: Reply,
+  { kind, message, isFinal }: Reply,
   { now, patienceMs }: { readonly now: number; readonly patienceMs: number },
 ): CheckAnswer {
   const badAt = kind === "bad" ? now : before?.badAt;
   const goesOn = before?.kind === kind && now < before.at + patienceMs;
   const since = goesOn ? before.since : now;
-  return { kind, message, since, at: now, ...(badAt !== undefined && { badAt }) };
+  return {
+    kind,
+    message,
+    since,
+    at: now,
+    ...(badAt !== undefined && { badAt }),
+    ...(isFinal === true && { isFinal }),
+  };
 }
 
 /** What was answered about a cluster with a stamp. */
@@ -65,7 +77,7 @@ export type WorkloadCounts = ReadonlyMap<
 >;
 
 /** What a cluster answers to one question. */
-export interface Reply extends Pick<CheckAnswer, "kind" | "message"> {
+export interface Reply extends Pick<CheckAnswer, "kind" | "message" | "isFinal"> {
   /** What was counted for the answer; absent: nothing. */
   readonly counted?: WorkloadCounts;
 }

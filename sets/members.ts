@@ -59,7 +59,7 @@ function verifierOf(
   { set, answers }: SetFacts,
   judgeFacts: JudgeFacts,
 ): (member: Member, stage: string) => Member {
-  const { revision, now, ignoresOrder } = judgeFacts;
+  const { revision, retriedAt, now, ignoresOrder } = judgeFacts;
   if (answers === undefined || ignoresOrder === true) return (member) => member;
   const { updateRevision, stages = [] } = set.status ?? {};
   const known = updateRevision === revision.name ? stages : [];
@@ -71,7 +71,13 @@ function verifierOf(
   const { deadlineMs } = deadlineTimes(set, now);
   const shared = { answers, now, deadlineMs, isPaused: isPaused(set) };
   const { kind } = set;
-  const { namespace, name } = set.metadata;
+  const { namespace, name, uid: setUid } = set.metadata;
+  const common = {
+    set: { kind, namespace, name },
+    setUid,
+    revision: revision.name,
+    ...(retriedAt !== undefined && { retriedAt }),
+  };
   return (member, stage) => {
     const verify = verifyOf(set, stage);
     const stored = known.find((one) => one.name === stage);
@@ -81,7 +87,7 @@ function verifierOf(
         : { state: "Passed" as const, doneAt: completedAt, ...stored };
     // What a complete revision has passed is not asked again.
     if (verify === undefined || (isComplete && before?.doneAt === undefined)) return member;
-    const about = { set: { kind, namespace, name }, revision: revision.name, stage };
+    const about = { ...common, stage };
     const hasFailed = wasFailed(set, member.key);
     const hasFailedCheck = wasFailedByCheck(set, member.key);
     const context = { ...shared, about, verify, before, hasFailed, hasFailedCheck };

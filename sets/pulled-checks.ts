@@ -20,9 +20,9 @@ const longestAnswer = 4_096;
 const longestMessages = 800;
 const kinds = ["good", "bad", "unasked"] as const;
 
-/** Whether only the controller on a pulled cluster can ask a check: it is about what the cluster holds. The hub asks URLs itself. */
-export function isLocal({ ask }: Pick<Check, "ask">): boolean {
-  return !("name" in ask) || ask.prometheus?.service !== undefined;
+/** Whether the hub asks a check without a connection to the cluster: those of a URL. */
+export function isOfHub({ ask }: Pick<Check, "ask">): boolean {
+  return "name" in ask && (ask.webhook ?? ask.prometheus?.url) !== undefined;
 }
 
 /** The question about a pulled cluster, for the annotation of its component; undefined: there is none, because the hub asks everything itself. */
@@ -30,7 +30,7 @@ export function questionText({ component, ...verification }: Verification): stri
   if (managedClusterOf(component) === undefined) return undefined;
   const { set, revision, stage, cluster, since, stamp, spec } = verification;
   const { workloads, checks = [] } = spec;
-  const local = checks.filter((ask) => isLocal({ ask }));
+  const local = checks.filter(({ prometheus }) => prometheus?.service !== undefined);
   if (workloads === undefined && local.length === 0) return undefined;
   return JSON.stringify({
     set,
@@ -76,8 +76,12 @@ export function shapedAnswer(text: string | undefined): string | undefined {
 export function pulledReply(
   component: Component,
   verification: Verification,
-  { name }: Pick<Check, "name">,
+  { name, ask }: Pick<Check, "name" | "ask">,
 ): Reply {
+  // Whoever may write a component could have the controller there run anything.
+  if ("name" in ask && ask.job !== undefined) {
+    return { kind: "unasked", message: "a cluster that pulls runs no Job of a check" };
+  }
   const question = questionText(verification);
   const answer = parsedAnswer(component.status?.annotations?.[setAnnotations.answer]);
   const isCurrent = question !== undefined && answer?.id === idOf(question);

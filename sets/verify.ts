@@ -29,6 +29,10 @@ export interface Check {
   readonly intervalMs: number;
   /** How long an answer may take. */
   readonly limitMs: number;
+  /** How much later than the deadline of a cluster its good answer may come. */
+  readonly lastsMs: number;
+  /** How long it has to be good after it has failed the rollout. */
+  readonly mendMs: number;
   /** Of a cluster that fails by this check. */
   readonly reason: "WorkloadsBroken" | "CheckFailed";
   readonly ask: CheckSpec | NonNullable<VerifySpec["workloads"]>;
@@ -46,20 +50,37 @@ export function checksOf({ workloads, checks = [] }: VerifySpec): readonly Check
             withinMs: durationOf(workloads.within, usual.withinMs),
             intervalMs: usual.intervalMs,
             limitMs: usual.limitMs,
+            lastsMs: 0,
+            mendMs: mendedMs,
             reason: "WorkloadsBroken",
             ask: workloads,
           },
         ];
   const others = checks.map((ask): Check => ({
     name: ask.name,
-    forMs: durationOf(ask.for, 0),
     withinMs: 0,
-    intervalMs: Math.max(leastIntervalMs, durationOf(ask.interval, usual.intervalMs)),
     limitMs: limitOf(ask),
     reason: "CheckFailed",
     ask,
+    ...timesOf(ask),
   }));
   return [...own, ...others];
+}
+
+/** A Job runs once, and is looked at until it has ended. */
+function timesOf(ask: CheckSpec): Pick<Check, "forMs" | "intervalMs" | "lastsMs" | "mendMs"> {
+  if (ask.job !== undefined) {
+    const { activeDeadlineSeconds } = ask.job;
+    return {
+      forMs: 0,
+      intervalMs: leastIntervalMs,
+      lastsMs: activeDeadlineSeconds * 1_000,
+      mendMs: 0,
+    };
+  }
+  const forMs = durationOf(ask.for, 0);
+  const intervalMs = Math.max(leastIntervalMs, durationOf(ask.interval, usual.intervalMs));
+  return { forMs, intervalMs, lastsMs: forMs, mendMs: mendedMs };
 }
 
 /** How long an answer counts, in ms: until two questions have gone without one. An interval may be longer by a tenth. */
@@ -82,7 +103,7 @@ export function verifyOf({ spec }: FleetSet, stage: string): VerifySpec | undefi
 
 /** What the state of a verified cluster follows from, besides its answers. */
 export interface VerifyContext {
-  readonly about: Pick<Verification, "set" | "revision" | "stage">;
+  readonly about: Omit<Verification, "cluster" | "component" | "stamp" | "since" | "spec">;
   readonly verify: VerifySpec;
   /** What the status says about the stage in this rollout. */
   readonly before: Pick<StageStatus, "state" | "doneAt"> | undefined;
@@ -167,7 +188,7 @@ interface Asked extends Pick<
 
 function outcomeOf(check: Check, answer: CheckAnswer | undefined, asked: Asked): CheckOutcome {
   const { now, isAgain } = asked;
-  const { name, reason, forMs } = check;
+  const { name, reason, forMs, mendMs } = check;
   const outcome = (kind: CheckOutcome["kind"], message: string, until: number): CheckOutcome => ({
     kind: kind === "open" && isAgain ? "passed" : kind,
     reason,
@@ -183,9 +204,9 @@ function outcomeOf(check: Check, answer: CheckAnswer | undefined, asked: Asked):
   }
   const { since } = good;
   const tooShort = "it is good for too short a time yet";
-  if (hasToMend && now < since + mendedMs) return outcome("failed", tooShort, since + mendedMs);
+  if (hasToMend && now < since + mendMs) return outcome("failed", tooShort, since + mendMs);
   const until = Math.max(since + forMs, earliestAt(check, since, asked));
-  const oldAt = good.at + patienceOf(check);
+  const oldAt = oldAtOf(check, good);
   if (now >= until) return outcome("passed", "", oldAt);
   return outcome("open", tooShort, Math.min(until, oldAt));
 }
@@ -203,7 +224,12 @@ function goodAnswer(
   now: number,
 ): CheckAnswer | undefined {
   if (answer?.kind !== "good") return undefined;
-  return now < answer.at + patienceOf(check) ? answer : undefined;
+  return now < oldAtOf(check, answer) ? answer : undefined;
+}
+
+/** When an answer counts no more, in ms since the epoch. */
+function oldAtOf(check: Check, { at, isFinal }: CheckAnswer): number {
+  return isFinal === true ? Number.POSITIVE_INFINITY : at + patienceOf(check);
 }
 
 /** What stands in place of a good answer that counts, and until when it may. */
@@ -213,19 +239,22 @@ function lackOf(
   asked: Asked,
 ): { readonly message: string; readonly until: number } {
   const deadline = deadlineOf(check, asked);
-  const patienceMs = patienceOf(check);
   // A process that has just begun to ask fails no cluster for that.
   if (answer === undefined) {
     const { askedSince = Infinity } = asked;
-    return { message: "it is being asked", until: Math.max(deadline, askedSince + patienceMs) };
+    return {
+      message: "it is being asked",
+      until: Math.max(deadline, askedSince + patienceOf(check)),
+    };
   }
-  const { kind, message, since, at } = answer;
-  if (asked.now >= at + patienceMs) {
-    return { message: "its last answer is too old", until: Math.max(deadline, at + patienceMs) };
+  const { kind, message, since } = answer;
+  const oldAt = oldAtOf(check, answer);
+  if (asked.now >= oldAt) {
+    return { message: "its last answer is too old", until: Math.max(deadline, oldAt) };
   }
   return kind === "bad"
     ? { message, until: since + check.withinMs }
-    : { message: `it could not be asked: ${message}`, until: deadline };
+    : { message: `it has no answer: ${message}`, until: deadline };
 }
 
 /** The first good answer of the workloads, which came at `since`, may be older than what the new controllers do. */
@@ -235,9 +264,9 @@ function earliestAt({ name, withinMs }: Check, since: number, { isAgain }: Asked
 }
 
 /** Until when a check may go without an answer. A pause and a rollout without a deadline wait for ever; a soak does not fail for a cluster that cannot be asked. */
-function deadlineOf({ forMs }: Check, { since, deadlineMs, isPaused, isAgain }: Asked): number {
+function deadlineOf({ lastsMs }: Check, { since, deadlineMs, isPaused, isAgain }: Asked): number {
   if (deadlineMs === undefined || isPaused || isAgain) return Number.POSITIVE_INFINITY;
-  return since + deadlineMs + forMs;
+  return since + deadlineMs + lastsMs;
 }
 
 function untilOf(outcomes: readonly CheckOutcome[]): Pick<ClusterState, "until"> {

@@ -1,4 +1,5 @@
 import { duration } from "./duration.ts";
+import { jobSpec } from "./job-spec.ts";
 import { int32, labelSelector, rules, text } from "./primitives.ts";
 
 const workloads = {
@@ -113,8 +114,8 @@ const check = {
   type: "object",
   required: ["name"],
   "x-kubernetes-validations": rules([
-    "has(self.prometheus) != has(self.webhook)",
-    "exactly one of prometheus and webhook has to be present",
+    "[has(self.prometheus), has(self.webhook), has(self.job)].exists_one(one, one)",
+    "exactly one of prometheus, webhook and job has to be present",
   ]),
   properties: {
     name: {
@@ -124,8 +125,9 @@ const check = {
     },
     prometheus,
     webhook,
-    for: duration("How long the answer has to be good without a break; default 0s."),
-    interval: duration("Time between two questions, at least 10s; default 30s."),
+    job: jobSpec,
+    for: duration("How long the answer has to be good without a break; default 0s. Not for a job."),
+    interval: duration("Time between two questions, at least 10s; default 30s. Not for a job."),
     noData: {
       type: "string",
       enum: ["Fail", "Pass"],

@@ -1,8 +1,10 @@
+import { WriteRefusedError } from "../../access/http/write-permit.ts";
 import { ApiError, isServerFailure, type ServerFailure } from "../../access/kube/api-error.ts";
 import type { KubeClient } from "../../access/kube/kube-client.ts";
 import { foreignText } from "../../api/foreign-text.ts";
 import type { CheckSubject, Reply } from "../../sets/check-answer.ts";
 import type { Check } from "../../sets/verify.ts";
+import { askJob, type JobAsking, type JobClient } from "./ask-job.ts";
 import { askUrl, type UrlAsker } from "./ask-url.ts";
 import { askWebhook } from "./ask-webhook.ts";
 import { askService, prometheusReply, queryPath } from "./prometheus.ts";
@@ -11,13 +13,17 @@ import { Unasked } from "./unasked.ts";
 import { workloadsAnswer } from "./workloads-answer.ts";
 
 const longestMessage = 300;
+const otherShard =
+  "another replica writes to the cluster; a Job needs a controller with --shards=1";
 
 /** What a check is asked through. */
 export interface Asker {
   /** Connects to the cluster. */
-  readonly clientOf: () => Promise<Pick<KubeClient, "list" | "request">>;
+  readonly clientOf: () => Promise<Pick<KubeClient, "request"> & JobClient>;
   /** Absent: nothing asks the URLs of a set but the controller. */
   readonly urls?: UrlAsker;
+  /** Absent: no Job is looked at, because the cluster has no revision of the set. */
+  readonly jobs?: Omit<JobAsking, "client">;
 }
 
 /** Asks one check. What cannot be asked is `unasked`, never good. Rejects with the reason of the signal, and with a bug of this program. */
@@ -32,6 +38,7 @@ export async function ask(
   } catch (error) {
     signal.throwIfAborted();
     if (error instanceof Unasked) return { kind: "unasked", message: error.message };
+    if (error instanceof WriteRefusedError) return { kind: "unasked", message: otherShard };
     if (!isServerFailure(error)) throw error;
     return { kind: "unasked", message: reasonOf(error) };
   }
@@ -40,7 +47,7 @@ export async function ask(
 async function answerOf(
   question: Check["ask"],
   subject: CheckSubject,
-  { clientOf, urls }: Asker,
+  { clientOf, urls, jobs }: Asker,
   signal: AbortSignal,
 ): Promise<Reply> {
   if (!("name" in question)) {
@@ -49,12 +56,16 @@ async function answerOf(
     if (first !== undefined) throw new Unasked(first);
     return workloadsAnswer(workloads, question, subject.since);
   }
-  const { prometheus, webhook } = question;
+  const { name, prometheus, webhook, job } = question;
   const urlAsker = (): UrlAsker => {
     if (urls === undefined) throw new Unasked("only the controller asks URLs");
     return urls;
   };
   if (webhook !== undefined) return askWebhook(webhook, subject, urlAsker(), signal);
+  if (job !== undefined) {
+    if (jobs === undefined) throw new Unasked("only a rollout runs its Job");
+    return askJob({ name, job }, { ...jobs, client: await clientOf() }, signal);
+  }
   // The schema asks for one of them.
   if (prometheus === undefined) throw new Unasked("the check asks nothing");
   const { url, service } = prometheus;

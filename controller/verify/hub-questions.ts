@@ -65,7 +65,8 @@ export class HubQuestions implements Disposable {
       return;
     }
     const { id, ...about } = question;
-    this.#verifications.ask(key, [{ ...about, component, stamp: id }]);
+    // Only a Job needs the uid of the set, and none is run here.
+    this.#verifications.ask(key, [{ ...about, component, setUid: "", stamp: id }]);
   }
 
   componentDeleted(component: Component): void {

@@ -15,9 +15,10 @@ import {
   type Verification,
   type WorkloadCounts,
 } from "../../sets/check-answer.ts";
-import { isLocal, pulledReply } from "../../sets/pulled-checks.ts";
+import { isOfHub, pulledReply } from "../../sets/pulled-checks.ts";
 import { type Check, checksOf, patienceOf } from "../../sets/verify.ts";
 import type { Log } from "../log.ts";
+import type { JobAsking } from "./ask-job.ts";
 import type { UrlAsker } from "./ask-url.ts";
 import { ask } from "./ask.ts";
 
@@ -93,7 +94,7 @@ export class Verifications implements Disposable {
     const now = new Map<string, Asking>();
     for (const verification of verifications) {
       const known = before.get(verification.cluster);
-      const isSame = known !== undefined && isSameQuestion(known, verification);
+      const isSame = known !== undefined && isOpenQuestion(known, verification);
       now.set(verification.cluster, isSame ? known : this.#begin(set, verification));
     }
     for (const [cluster, asking] of before) {
@@ -124,10 +125,12 @@ export class Verifications implements Disposable {
   async #keepAsking(set: string, asking: Asking, check: Check): Promise<void> {
     const { clock, random, log } = this.#options;
     const { signal } = asking.stop;
+    const jobs = { ...asking, seen: {}, mayRun: true };
     try {
       while (!signal.aborted) {
-        const reply = await this.#ask(asking, check, signal);
+        const reply = await this.#ask(jobs, check, signal);
         if (this.#note(asking, check, reply)) this.#options.onAnswer(set);
+        if (reply.isFinal === true) return;
         const pauseMs = this.#isTold(asking, check) ? toldMs : check.intervalMs;
         await delay(clock, pauseMs * (0.9 + 0.2 * random()), signal);
       }
@@ -137,7 +140,11 @@ export class Verifications implements Disposable {
     }
   }
 
-  async #ask(verification: Verification, check: Check, signal: AbortSignal): Promise<Reply> {
+  async #ask(
+    verification: Verification & Omit<JobAsking, "client">,
+    check: Check,
+    signal: AbortSignal,
+  ): Promise<Reply> {
     const { spokes, urls, clock, log } = this.#options;
     if (this.#isTold(verification, check)) return this.#told(verification, check);
     using _place = await this.#place(verification.set.namespace, signal);
@@ -145,7 +152,7 @@ export class Verifications implements Disposable {
     const clientOf = async (): Promise<KubeClient> =>
       (await spokes.acquire(namespacedName(verification.cluster), limit.signal)).client;
     try {
-      return await ask(check, verification, { clientOf, urls }, limit.signal);
+      return await ask(check, verification, { clientOf, urls, jobs: verification }, limit.signal);
     } catch (err) {
       signal.throwIfAborted();
       if (limit.signal.aborted) {
@@ -158,8 +165,8 @@ export class Verifications implements Disposable {
 
   /** Whether the controller on a pulled cluster asks a check, and the status of its component has the answer. */
   #isTold({ component }: Verification, check: Check): boolean {
-    const isAsked = this.#options.componentOf !== undefined;
-    return isAsked && isLocal(check) && managedClusterOf(component) !== undefined;
+    const mayBePulled = this.#options.componentOf !== undefined;
+    return mayBePulled && !isOfHub(check) && managedClusterOf(component) !== undefined;
   }
 
   #told(verification: Verification, check: Check): Reply {
@@ -190,6 +197,13 @@ export class Verifications implements Disposable {
     checks.set(check.name, answerAfter(before, reply, { now, patienceMs: patienceOf(check) }));
     return before?.kind !== reply.kind || before.message !== reply.message;
   }
+}
+
+/** Whether what is asked goes on. Somebody who asks to try again has what is not good asked anew. */
+function isOpenQuestion(known: Asking, verification: Verification): boolean {
+  if (!isSameQuestion(known, verification)) return false;
+  const isGood = [...known.checks.values()].every(({ kind }) => kind === "good");
+  return isGood || known.retriedAt === verification.retriedAt;
 }
 
 function isSameQuestion(one: Verification, other: Verification): boolean {

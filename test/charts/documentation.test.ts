@@ -189,7 +189,8 @@ test("docs/examples/ocm brings the role of docs/spoke-role.yaml to a cluster", (
 test("docs/sets.md names every field of a set", () => {
   const [, below = ""] = read("docs/sets.md").split("\n## Every field\n");
   const [section = ""] = below.split("\n## ");
-  const named = new Set([...section.matchAll(/[a-zA-Z]+/g)].map(([word]) => word));
+  const words = [...section.matchAll(/(?<=`)[a-z.]+\/[a-z]+(?=`)|[a-zA-Z]+/g)];
+  const named = new Set(words.map(([word]) => word));
   expect(fieldsOf({ properties: fleetSetFields }).filter((field) => !named.has(field))).toEqual([]);
 });
 

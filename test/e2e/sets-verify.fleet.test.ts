@@ -49,7 +49,7 @@ test("an upgrade after which a Trigger of a team is broken is halted at the cana
   const lacking = await waitFor("the missing right", async () => {
     const set = await hub.admin.get(setKey("verified"));
     const { message } = recordAt(notable(set));
-    return String(message).includes("could not be asked") && String(message);
+    return String(message).includes("has no answer") && String(message);
   });
   expect(notable(asked)).toMatchObject({ state: "Verifying", reason: "Verifying" });
   expect(lacking).toContain(`The right to list triggers.${group}`);

@@ -36,6 +36,16 @@ const service = {
 const times = { noData: "Fail" } as const;
 const local = { name: "rate", ...times, prometheus: { service, query: "x", max: 1 } } as const;
 const byHub = { name: "gate", ...times, webhook: { url: "https://gate.example/" } } as const;
+const job = {
+  activeDeadlineSeconds: 60,
+  backoffLimit: 0,
+  template: {
+    spec: {
+      restartPolicy: "Never",
+      containers: [{ name: "smoke", image: "registry.example/smoke" }],
+    },
+  },
+} as const;
 const everything = { workloads: { maxNewlyBroken: 0 }, checks: [local, byHub] } as const;
 
 const pulled = serving({ metadata: { annotations: { [managedClusterAnnotation]: "spoke-1" } } });
@@ -108,8 +118,10 @@ describe("the answer", () => {
       ]),
     );
     const component = answered(shapedAnswer(text) ?? "");
-    expect(pulledReply(component, verification, { name: "workloads" })).toEqual(bad);
-    expect(pulledReply(component, verification, { name: "rate" })).toEqual(good);
+    expect(
+      pulledReply(component, verification, { name: "workloads", ask: everything.workloads }),
+    ).toEqual(bad);
+    expect(pulledReply(component, verification, { name: "rate", ask: local })).toEqual(good);
   });
 
   test("to an earlier question, and none, are not good", () => {
@@ -119,9 +131,22 @@ describe("the answer", () => {
       message: "the controller on the cluster has not answered yet",
     };
     const later = { ...verification, stamp: "13:00:00" };
-    expect(pulledReply(answered(text), later, { name: "rate" })).toEqual(unasked);
-    expect(pulledReply(answered(text), verification, { name: "workloads" })).toEqual(unasked);
-    expect(pulledReply(pulled, verification, { name: "rate" })).toEqual(unasked);
+    expect(pulledReply(answered(text), later, { name: "rate", ask: local })).toEqual(unasked);
+    expect(
+      pulledReply(answered(text), verification, { name: "workloads", ask: everything.workloads }),
+    ).toEqual(unasked);
+    expect(pulledReply(pulled, verification, { name: "rate", ask: local })).toEqual(unasked);
+  });
+
+  test("to a Job is never good: none is run there", () => {
+    const smoke = { name: "smoke", noData: "Fail", job } as const;
+    const withJob = asking({ checks: [smoke, local] });
+    expect(questionText(withJob)).not.toContain("smoke");
+    const text = answerText(idOf(withJob), new Map([["smoke", good]]));
+    expect(pulledReply(answered(text), withJob, { name: "smoke", ask: smoke })).toEqual({
+      kind: "unasked",
+      message: "a cluster that pulls runs no Job of a check",
+    });
   });
 
   test("is short and of one line, whatever a cluster says", () => {

@@ -100,12 +100,10 @@ describe("a check that fails halts the rollout at the canary", () => {
     const world = upgrading(workloads, { progressDeadline: "10m" });
     world.reply = () => unasked;
     passes(world, 580_000);
-    expect(canaryOf(world)).toContain(
-      "Verifying Verifying: Check workloads: it could not be asked",
-    );
+    expect(canaryOf(world)).toContain("Verifying Verifying: Check workloads: it has no answer");
     passes(world, 20_000);
     expect(canaryOf(world)).toBe(
-      "Halted | Failed WorkloadsBroken: Check workloads: it could not be asked: no answer | verifying 0",
+      "Halted | Failed WorkloadsBroken: Check workloads: it has no answer: no answer | verifying 0",
     );
   });
 

@@ -22,7 +22,7 @@ import {
 } from "../rules/sets/set-rule.ts";
 import { setRules, setWarnings } from "../rules/sets/set-rules.ts";
 import { setShaper } from "../rules/sets/set-shape.ts";
-import { rightsToUseSecrets } from "../rules/sets/set-verify.ts";
+import { rightsToRunJobs, rightsToUseSecrets } from "../rules/sets/set-verify.ts";
 import { sizeProblems } from "../rules/shape.ts";
 import type { AccessReviews } from "./access-review.ts";
 import { rulingOnDeleted } from "./deleted-object.ts";
@@ -84,6 +84,7 @@ export function setReview(sources: SetSources): Review {
       ...rightsToLoosen(change),
       ...rightsToApprove(change),
       ...rightsToUseSecrets(subject),
+      ...rightsToRunJobs(subject),
     ];
     const rights = await askFor(needed, { sources, request }, signal);
     const facts = await factsFor(subject, { rights, sources }, signal);

@@ -18,6 +18,7 @@ import { keptLines } from "../../support/kept-lines.ts";
 import { MemoryHub } from "../../support/memory-hub.ts";
 import { about as verificationOf } from "./about.ts";
 import { clusterOfUsers, objectOf } from "./cluster-of-users.ts";
+import { specOf, Spoke } from "./job-spoke.ts";
 
 const service = {
   namespace: "monitoring",
@@ -46,6 +47,7 @@ type Request = KubeClient["request"];
 function asking(
   request: Request,
   list?: KubeClient["list"],
+  given?: KubeClient,
   componentOf?: (component: Component) => Component,
 ) {
   const clock = new FakeClock();
@@ -59,7 +61,7 @@ function asking(
     const profile = { namespace: "fleet", name, uid: name };
     const { signal } = new AbortController();
     return {
-      client: bareClient({ request, ...(list !== undefined && { list }) }),
+      client: given ?? bareClient({ request, ...(list !== undefined && { list }) }),
       profile,
       provider: "",
       fingerprint: "",
@@ -142,6 +144,33 @@ test("a cluster that cannot be reached, or that never answers, is no good answer
   });
 });
 
+test("a Job that has ended is not asked about again, and a retry has one that failed run again", async () => {
+  const spoke = new Spoke();
+  const { clock, told, verifications, asked } = asking(unexpected, undefined, spoke.client);
+  const wanted = verificationOf("fleet/a", specOf());
+  const answer = () => verifications.answersOf("set").get("fleet/a")?.checks.get("smoke");
+  verifications.ask("set", [wanted]);
+  await clock.advance(25_000);
+  expect(answer()).toMatchObject({ kind: "unasked" });
+  spoke.ends("Failed");
+  await clock.advance(12_000);
+  expect([answer()?.kind, told.length]).toEqual(["bad", 2]);
+  const before = asked();
+  await clock.advance(600_000);
+  verifications.ask("set", [wanted]);
+  await clock.advance(600_000);
+  expect([asked(), answer()?.kind]).toEqual([before, "bad"]);
+  const retried = { ...wanted, retriedAt: "2026-11-30T12:00:00Z" };
+  verifications.ask("set", [retried]);
+  await clock.advance(25_000);
+  expect(answer()).toMatchObject({ kind: "unasked" });
+  spoke.ends("Complete");
+  await clock.advance(12_000);
+  expect(answer()?.kind).toBe("good");
+  verifications.ask("set", [{ ...retried, retriedAt: "2026-11-30T13:00:00Z" }]);
+  expect(answer()?.kind).toBe("good");
+});
+
 test("a bug of this program is an error in the log and no good answer, and the cluster is asked again", async () => {
   let isBroken = true;
   const { clock, lines, verifications, answerOf } = asking(async () => {
@@ -204,6 +233,7 @@ test("a pulled cluster is not connected to: what its controller answers counts, 
   let present = component;
   const { clock, told, verifications, answerOf, asked } = asking(
     unexpected,
+    undefined,
     undefined,
     () => present,
   );

@@ -1,12 +1,14 @@
 import { isAllowedUrl, plainUrlOf } from "../../../access/urls/allowed-source.ts";
-import type { CheckSpec, VerifySpec } from "../../../api/fleet-set.ts";
+import { isSameJson, recordAt } from "../../../api/fields.ts";
+import { type CheckSpec, fleetSetKinds, type VerifySpec } from "../../../api/fleet-set.ts";
 import { goDurationMs } from "../../../api/go-duration.ts";
 import { leastIntervalMs, mostWebhookMs, workloadsCheck } from "../../../sets/verify.ts";
-import { below, type Problem, problemIf, quoteValue } from "../rule.ts";
+import { below, elementsOf, type Fields, type Problem, problemIf, quoteValue } from "../rule.ts";
 import { durationProblems } from "./set-rollout.ts";
 import type { NeededRight, SetCheck, SetSubject } from "./set-rule.ts";
 
 const at = below("spec", "rollout");
+const maxJobBytes = 16 * 1_024;
 
 /** All `verify` of a spec, each with its path. */
 function verifiesOf({ rollout }: SetSubject["spec"]): readonly (readonly [VerifySpec, string])[] {
@@ -75,6 +77,22 @@ function checkProblems(check: CheckSpec, where: string): readonly Problem[] {
       `must not be more than max, which is ${max}`,
     ),
     ...serversOf(check, where).flatMap(serverProblems),
+    ...(check.job === undefined ? [] : jobProblems(check, where)),
+  ];
+}
+
+/** A Job runs once, so that nothing is asked again. */
+function jobProblems(check: CheckSpec, where: string): readonly Problem[] {
+  const bytes = Buffer.byteLength(JSON.stringify(check.job));
+  return [
+    ...(["for", "interval"] as const).flatMap((field) =>
+      problemIf(check[field] !== undefined, below(where, field), "does not go with a job"),
+    ),
+    ...problemIf(
+      bytes > maxJobBytes,
+      below(where, "job"),
+      `must not be larger than 16 KiB (is ${bytes} bytes)`,
+    ),
   ];
 }
 
@@ -124,4 +142,41 @@ export function rightsToUseSecrets({ spec, namespace }: SetSubject): readonly Ne
       return [{ path: below(where, "secretName"), attempt: { verb: "get", ...place, name }, deed }];
     });
   return [...new Map(needed.map((right) => [right.attempt.name, right])).values()];
+}
+
+/** The right to run the Jobs of checks, for a change of the checks or of the clusters that are asked them: the controller runs them with its own rights on the clusters. Security: T-33. */
+export function rightsToRunJobs({
+  kind,
+  namespace,
+  name,
+  spec,
+  before,
+  changed,
+}: SetSubject): readonly NeededRight[] {
+  const first = checksIn(spec).find(([{ job }]) => job !== undefined);
+  if (first === undefined) return [];
+  const isSame = before !== undefined && isSameJson(questionsIn(before), questionsIn(spec));
+  if (isSame && !changed.clusters) return [];
+  const resource = fleetSetKinds[kind].plural;
+  const place = { group: "knfleet.dev", resource, namespace };
+  return [
+    {
+      path: below(first[1], "job"),
+      attempt: { verb: "run-jobs", ...place, ...(name === "" ? {} : { name }) },
+      deed: `"run-jobs" on the clusters of ${kind} ${quoteValue(`${namespace}/${name}`)}`,
+    },
+  ];
+}
+
+/** What a spec asks, and of which clusters. */
+function questionsIn(spec: Fields): unknown {
+  const { verify: ofAll = null, stages } = recordAt(spec, "rollout");
+  const ofStages = elementsOf(stages, "").map(
+    ([{ selector = null, decisionGroup = null, verify: own = null }]) => [
+      selector,
+      decisionGroup,
+      own,
+    ],
+  );
+  return [ofAll, ofStages];
 }
