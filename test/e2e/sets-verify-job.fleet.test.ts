@@ -1,0 +1,111 @@
+import { afterEach, expect, test } from "vitest";
+
+import type { KubeObject } from "../../api/kubernetes.ts";
+import { conditionOf, valueAt } from "../fleet/json-record.ts";
+import { waitFor } from "../fleet/wait-for.ts";
+import { requestsTo } from "./requests.ts";
+import {
+  annotateSet,
+  phase,
+  removeSet,
+  setKey,
+  setOf,
+  useSetScene,
+  versionTemplate,
+} from "./set-scene.ts";
+
+const scene = useSetScene();
+const namespace = "knative-eventing";
+const name = "smoked";
+
+afterEach(async () => {
+  const { hub } = scene();
+  if ((await hub.admin.get(setKey(name))) !== undefined) await removeSet(hub, name);
+}, 240_000);
+
+/** A rollout that runs this image on each cluster. */
+function smokedBy(image: string) {
+  const { rollout } = setOf(name, {}).spec;
+  const template = { spec: { containers: [{ name: "smoke", image }] } };
+  const checks = [{ name: "smoke", job: { template } }];
+  return { rollout: { ...rollout, progressDeadline: "10m", verify: { checks } } };
+}
+
+/** The Jobs of checks on a spoke. */
+function jobsOn(spoke: number): Promise<readonly KubeObject[]> {
+  const { admin } = scene().fleet.spoke(spoke);
+  const labelSelector = "knfleet.dev/check=smoke";
+  return admin.list({ apiVersion: "batch/v1", kind: "Job", namespace, labelSelector });
+}
+
+async function jobOn(spoke: number): Promise<KubeObject> {
+  const [job, ...others] = await jobsOn(spoke);
+  if (job === undefined || others.length > 0) throw new Error("There is not one Job");
+  return job;
+}
+
+// More than 15 s: a Job is looked at each ten seconds, and three are run one after another.
+test("each cluster runs the Job of a check once for each revision, and one that fails halts the rollout at the canary", async () => {
+  const { hub, fleet, profiles } = scene();
+  const [canary] = profiles;
+  await hub.admin.create(
+    setOf(name, { ...versionTemplate("1.22"), ...smokedBy("example.com/smoke:1") }),
+  );
+  await phase(hub, name, "Complete");
+  const first = await Promise.all(fleet.spokes.map((_, spoke) => jobOn(spoke)));
+  for (const job of first) {
+    expect(conditionOf(job, "Complete")?.status).toBe("True");
+    expect(job.metadata.ownerReferences).toMatchObject([{ kind: "ConfigMap" }]);
+  }
+
+  await hub.admin.patch(setKey(name), {
+    spec: { ...versionTemplate("1.23"), ...smokedBy("example.com/fails:1") },
+  });
+  const halted = await phase(hub, name, "Halted");
+  const failed = await jobOn(0);
+  expect(valueAt(halted, "status", "notable", 0)).toMatchObject({
+    cluster: `fleet/${canary?.name}`,
+    state: "Failed",
+    reason: "CheckFailed",
+    message: expect.stringMatching(
+      new RegExp(
+        `^Check smoke: Job ${failed.metadata.name} failed \\(BackoffLimitExceeded\\): container smoke ended with 3: its log was not read: \\d+$`,
+      ),
+    ),
+  });
+  // The other clusters keep what they had, and their Jobs.
+  expect((await jobOn(1)).metadata.uid).toBe(first[1]?.metadata.uid);
+
+  // Another process finds the answer and runs nothing.
+  await scene().controller.stop();
+  const since = new Date();
+  scene().controller = await scene().startController();
+  await waitFor("the Job to be looked at", async () => {
+    const requests = await requestsTo(fleet.spoke(0), since);
+    return requests.some(({ verb, name: of }) => verb === "get" && of === failed.metadata.name);
+  });
+  await phase(hub, name, "Halted");
+  expect((await jobOn(0)).metadata.uid).toBe(failed.metadata.uid);
+
+  // A retry runs it again.
+  const revision = String(valueAt(halted, "status", "updateRevision"));
+  await annotateSet(hub, name, { "knfleet.dev/retry": revision });
+  const again = await waitFor("the Job to be run again", async () => {
+    const [job] = await jobsOn(0);
+    return job !== undefined && job.metadata.uid !== failed.metadata.uid && job;
+  });
+  expect(again.metadata.name).toBe(failed.metadata.name);
+
+  await hub.admin.patch(setKey(name), { spec: smokedBy("example.com/smoke:2") });
+  await phase(hub, name, "Complete");
+  for (const [spoke, before] of first.entries()) {
+    // oxlint-disable-next-line no-await-in-loop -- one spoke after another
+    expect((await jobOn(spoke)).metadata.name).not.toBe(before.metadata.name);
+  }
+
+  await removeSet(hub, name);
+  await waitFor("the Jobs to go with the anchors", async () => {
+    const left = await Promise.all(fleet.spokes.map((_, spoke) => jobsOn(spoke)));
+    return left.flat().length === 0;
+  });
+}, 400_000);
