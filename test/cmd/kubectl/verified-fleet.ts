@@ -1,7 +1,12 @@
 import { clusterProfileApiVersion } from "../../../api/cluster-profile.ts";
 import { operatorApiVersion } from "../../../api/component.ts";
 import { managedClusterAnnotation } from "../../../api/delivery.ts";
-import { type FleetSet, setAnnotations, setLabels } from "../../../api/fleet-set.ts";
+import {
+  type CheckSpec,
+  type FleetSet,
+  setAnnotations,
+  setLabels,
+} from "../../../api/fleet-set.ts";
 import type { KubeObject } from "../../../api/kubernetes.ts";
 import { sampleSet } from "./commands/rollout/sample-set.ts";
 import { binding, configMap, fileOf } from "./hub-file.ts";
@@ -16,17 +21,15 @@ const service = {
   scheme: "http",
 } as const;
 const workloads = { maxNewlyBroken: 0, within: "3m" };
-const checks = [
-  {
-    name: "error-rate",
-    noData: "Fail" as const,
-    prometheus: { service, query: "errors", max: 0.01 },
-  },
-];
+const errorRate = {
+  name: "error-rate",
+  noData: "Fail",
+  prometheus: { service, query: "errors", max: 0.01 },
+} as const;
 const canary = { name: "canary", selector: { matchLabels: { ring: "0" } } };
 
-/** KnativeServingSet platform/prod: all clusters are verified by their workloads, and those of stage canary also by a Prometheus. */
-function verifiedSet(): FleetSet {
+/** KnativeServingSet platform/prod: all clusters are verified by their workloads, and those of stage canary also by checks. */
+function verifiedSet(checks: readonly CheckSpec[]): FleetSet {
   const stages = [
     { ...canary, verify: { workloads, checks } },
     { name: "rest", selector: {} },
@@ -119,9 +122,11 @@ export interface VerifiedFleet extends AsyncDisposable {
 /**
  * The hub of the set with five clusters: `bad` of stage canary, where a Trigger broke since the stamp and errors are too many; of stage rest `mute`, whose Triggers may not be listed,
  * `new`, which is like `bad` and has no component, `pulled`, which nobody can dial, and `held`, which no set may change. `prometheus`: its answers, else that 0.25 of the requests fail.
+ * `checks`: those of stage canary, else one that asks it.
  */
 export async function startVerifiedFleet(
   prometheus = answersPrometheus("0.25"),
+  checks: readonly CheckSpec[] = [errorRate],
 ): Promise<VerifiedFleet> {
   await using stack = new AsyncDisposableStack();
   const broken = stack.use(
@@ -132,7 +137,7 @@ export async function startVerifiedFleet(
   const labels = { ...held.metadata.labels, "knfleet.dev/hold": "true" };
   const stamped = { [setAnnotations.updatedAt]: stampedAt };
   const objects = [
-    verifiedSet(),
+    verifiedSet(checks),
     profile("bad", "0", broken.url),
     profile("mute", "1", mute.url),
     profile("new", "1", broken.url),

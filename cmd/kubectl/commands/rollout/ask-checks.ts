@@ -4,6 +4,7 @@ import { managedClusterOf } from "../../../../api/delivery.ts";
 import { setAnnotations } from "../../../../api/fleet-set.ts";
 import { namespacedName } from "../../../../api/keys.ts";
 import { ask } from "../../../../controller/verify/ask.ts";
+import type { JobSubject } from "../../../../controller/verify/check-job.ts";
 import type { CheckSubject, Reply } from "../../../../sets/check-answer.ts";
 import { updatedAtOf } from "../../../../sets/component-condition.ts";
 import { contentOf } from "../../../../sets/content.ts";
@@ -27,6 +28,8 @@ export interface Question extends CheckSubject {
   /** Undefined: it does not exist, or may not be read. */
   readonly profile: ClusterProfile | undefined;
   readonly checks: readonly Check[];
+  /** Whose Jobs are looked at; absent: the cluster has no component of the set. */
+  readonly jobs?: JobSubject;
 }
 
 /** A check with the answer of one cluster. */
@@ -50,14 +53,19 @@ export function questionsOf(facts: SetFacts, revision: string, now: number): rea
   return stages.flatMap(({ spec: { name }, members }) => {
     const verify = verifyOf(set, name);
     if (verify === undefined) return [];
-    const shared = { set: placedSetOf(set), revision, stage: name, checks: checksOf(verify) };
+    const owner = { set: placedSetOf(set), setUid: set.metadata.uid };
+    const shared = { set: owner.set, revision, stage: name, checks: checksOf(verify) };
     return members
       .filter(({ state }) => state.name !== "Excluded")
-      .map((member) => ({ ...shared, ...questionAbout(member, now) }));
+      .map((member) => ({ ...shared, ...questionAbout(member, owner, now) }));
   });
 }
 
-function questionAbout({ key, profile, child }: Member, now: number) {
+function questionAbout(
+  { key, profile, child }: Member,
+  owner: Pick<JobSubject, "set" | "setUid">,
+  now: number,
+) {
   const isStamped = child?.metadata.annotations?.[setAnnotations.updatedAt] !== undefined;
   const isPulled = child !== undefined && managedClusterOf(child) !== undefined;
   return {
@@ -65,6 +73,7 @@ function questionAbout({ key, profile, child }: Member, now: number) {
     cluster: key,
     profile,
     since: isStamped ? updatedAtOf(child, now) : now,
+    ...(child !== undefined && { jobs: { ...owner, component: child } }),
   };
 }
 
@@ -88,7 +97,12 @@ export async function askChecks(
     const clientOf = (): Promise<KubeClient> => Promise.resolve(client);
     await Promise.all(
       question.checks.map(async (check) => {
-        const reply = await ask(check, question, { clientOf }, deadline);
+        const { jobs } = question;
+        const asker = {
+          clientOf,
+          ...(jobs !== undefined && { jobs: { ...jobs, seen: {}, mayRun: false } }),
+        };
+        const reply = await ask(check, question, asker, deadline);
         replies.set(keyOf(id, check), reply);
       }),
     );

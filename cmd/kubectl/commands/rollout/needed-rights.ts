@@ -2,6 +2,7 @@ import type { FleetSet } from "../../../../api/fleet-set.ts";
 import { rightsToLoosen } from "../../../../webhook/rules/sets/set-gates.ts";
 import { rightsForSpec } from "../../../../webhook/rules/sets/set-rights.ts";
 import { changedParts, type SetChange } from "../../../../webhook/rules/sets/set-rule.ts";
+import { rightsToRunJobs, rightsToUseSecrets } from "../../../../webhook/rules/sets/set-verify.ts";
 
 /**
  * The rights that the webhook asks the author of a spec for, each as the end of a sentence. The command cannot know whether the webhook runs with `--manifest-right`; the right that
@@ -28,6 +29,8 @@ export async function rightsToApply(
   const rights = [
     ...(await rightsForSpec(subject, { manifestRight: true }, signal)),
     ...rightsToLoosen(change),
+    ...rightsToUseSecrets(subject),
+    ...rightsToRunJobs(subject),
   ];
   const sentences = rights.map(({ path, attempt, deed }) => {
     const condition = attempt.verb === "apply-cluster-scoped" ? ", with --manifest-right" : "";

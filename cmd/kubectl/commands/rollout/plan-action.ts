@@ -28,7 +28,7 @@ import { openClusterAccess } from "../../spokes/open-cluster-access.ts";
 import { type DryRun, dryRun } from "./dry-run.ts";
 import { namedSet } from "./named-set.ts";
 import { rightsToApply } from "./needed-rights.ts";
-import { checkBeforehand } from "./plan-checks.ts";
+import { checkBeforehand, jobsOfRollout } from "./plan-checks.ts";
 import { readPlanFacts } from "./plan-facts.ts";
 import {
   type PlanAction,
@@ -89,6 +89,7 @@ export async function runRolloutPlan(input: Input, signal: AbortSignal): Promise
       names: document.items.map(({ component }) => componentName(set, component ?? "")),
       notes: [
         ...warnings.map((warning) => plainText(`warning: ${warning}`)),
+        ...jobsOfRollout(set).map((line) => plainText(`note: ${line}`)),
         ...rights.map((right) =>
           plainText(`right: whoever applies it has to be allowed to ${right}`),
         ),

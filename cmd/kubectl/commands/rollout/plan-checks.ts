@@ -1,3 +1,4 @@
+import type { FleetSet } from "../../../../api/fleet-set.ts";
 import { nameFirst } from "../../../../api/kubernetes.ts";
 import type { SetFacts } from "../../../../sets/facts.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
@@ -18,14 +19,20 @@ const mostClusters = 3;
 
 /**
  * Asks every check of a set once on the clusters as they are, so that a wrong one is found before the rollout. Returns a line for each answer that is bad, and for each reason why there
- * is none, with the clusters. No workload counts as newly broken: the rollout has not begun.
+ * is none, with the clusters. No workload counts as newly broken, and no Job is looked at: the rollout has not begun.
  */
 export async function checkBeforehand(
   facts: SetFacts,
   { access, limits, revision, now }: Deps,
   signal: AbortSignal,
 ): Promise<{ readonly bad: readonly string[]; readonly unasked: readonly string[] }> {
-  const questions = questionsOf(facts, revision, now).map((one) => ({ ...one, since: now }));
+  const questions = questionsOf(facts, revision, now)
+    .map(({ checks, ...one }) => ({
+      ...one,
+      since: now,
+      checks: checks.filter(({ ask }) => !("job" in ask)),
+    }))
+    .filter(({ checks }) => checks.length > 0);
   if (questions.length === 0) return { bad: [], unasked: [] };
   const { asked } = await askChecks(questions, { access, limits }, signal);
   const { kind, metadata } = facts.set;
@@ -48,4 +55,16 @@ function linesWith(asked: readonly AskedCheck[], all: string): readonly string[]
   const more = lines.length - mostLines;
   const rest = more > 0 ? [`${more} other answers of checks: ${all}`] : [];
   return [...lines.slice(0, mostLines), ...rest];
+}
+
+/** A line for each check that only the rollout can ask, because it runs a Job. */
+export function jobsOfRollout({ spec }: FleetSet): readonly string[] {
+  const { verify, stages = [] } = spec.rollout ?? {};
+  const checks = [verify, ...stages.map((stage) => stage.verify)].flatMap(
+    (one) => one?.checks ?? [],
+  );
+  const names = checks.filter(({ job }) => job !== undefined).map(({ name }) => name);
+  return [...new Set(names)].map(
+    (name) => `check ${name}: the rollout runs its Job once on each cluster, not this plan`,
+  );
 }
