@@ -75,6 +75,7 @@ class FleetController implements Controller {
       connectedSpokes: () => this.#connectedSpokes(),
       components: () => [...this.#components.all()].filter((one) => this.#dispatcher.serves(one)),
       sets: () => this.#parts?.sets?.all() ?? [],
+      answersOf: (set) => this.#parts?.sets?.answersOf(set) ?? new Map(),
       workloads: () => this.#parts?.sets?.workloads() ?? new Map(),
       discovered: () => this.#parts?.discovery?.states() ?? [],
       requests,

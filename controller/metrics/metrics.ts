@@ -3,7 +3,6 @@ import { collectDefaultMetrics, Counter, Gauge, Registry } from "prom-client";
 import type { PathMetrics } from "../../access/spokes/path-metrics.ts";
 import type { Component } from "../../api/component.ts";
 import { conditionOf } from "../../api/conditions.ts";
-import type { FleetSet } from "../../api/fleet-set.ts";
 import { foreignText } from "../../api/foreign-text.ts";
 import { targetId } from "../../api/keys.ts";
 import { contestedCondition } from "../../api/reasons.ts";
@@ -13,7 +12,7 @@ import { addDiscoveryMetrics, type DiscoveredCluster } from "./discovery-metrics
 import { addLiveGauge, addValidityGauge } from "./live-gauge.ts";
 import { addPathMetrics, addRequestMetrics, type RequestSource } from "./path-metrics.ts";
 import { addQueueMetrics, type QueueSources } from "./queue-metrics.ts";
-import { addSetMetrics, addWorkloadMetrics } from "./set-metrics.ts";
+import { addSetMetrics, addWorkloadMetrics, type SetSources } from "./set-metrics.ts";
 
 /** The metrics of a controller. Their names are those of client-go and controller-runtime where they have one. */
 export interface Metrics extends QueueObserver {
@@ -33,10 +32,9 @@ export interface Metrics extends QueueObserver {
 }
 
 /** Values that are read at each scrape. */
-export interface MetricSources extends QueueSources {
+export interface MetricSources extends QueueSources, SetSources {
   connectedSpokes(): number;
   components(): Iterable<Component>;
-  sets(): Iterable<FleetSet>;
   /** The workloads on clusters that rollouts verify. */
   workloads(): WorkloadCounts;
   discovered(): Iterable<DiscoveredCluster>;
@@ -59,7 +57,7 @@ export function createMetrics(sources: MetricSources): Metrics {
   const observer = addQueueMetrics(registry, sources);
   addRequestMetrics(registry, sources.requests);
   addComponentMetrics(registry, () => sources.components());
-  addSetMetrics(registry, sources.clock, () => sources.sets());
+  addSetMetrics(registry, sources);
   addWorkloadMetrics(registry, () => sources.workloads());
   addDiscoveryMetrics(registry, () => sources.discovered());
   if (sources.path !== undefined) addPathMetrics(registry, sources.clock, sources.path);

@@ -2,19 +2,23 @@ import { Gauge, type Registry } from "prom-client";
 
 import type { Clock } from "../../access/time/clock.ts";
 import type { FleetSet } from "../../api/fleet-set.ts";
-import type { WorkloadCounts } from "../../sets/check-answer.ts";
+import type { Answers, WorkloadCounts } from "../../sets/check-answer.ts";
+
+/** What is read of fleet sets at each scrape. */
+export interface SetSources {
+  readonly clock: Clock;
+  sets(): Iterable<FleetSet>;
+  /** The last answers to the checks of a set. */
+  answersOf(set: FleetSet): Answers;
+}
 
 /** A series of a gauge: its labels besides those of the set, and its value. */
 type Series = readonly [labels: Readonly<Record<string, string>>, value: number];
 
 /** Puts what the fleet sets say of themselves into a registry; a set that is gone has no series. Spec: sets.md R15. */
-export function addSetMetrics(
-  registry: Registry,
-  clock: Pick<Clock, "date">,
-  all: () => Iterable<FleetSet>,
-): void {
+export function addSetMetrics(registry: Registry, sources: SetSources): void {
   const add = (name: string, help: string, seriesOf: (set: FleetSet) => readonly Series[]): void =>
-    addSetGauge(registry, { name, help, seriesOf }, all);
+    addSetGauge(registry, { name, help, seriesOf }, () => sources.sets());
   add("knfleet_set_clusters", "Clusters of a fleet set, by state", ({ status }) =>
     Object.entries(status?.clusters ?? {}).map(([state, count]) => [{ state }, count]),
   );
@@ -29,7 +33,12 @@ export function addSetMetrics(
   add(
     "knfleet_set_rollout_seconds",
     "How long the rollout of a fleet set has taken, in seconds; while it runs: until now",
-    (set) => secondsOf(set, clock.date().getTime()).map((seconds) => [{}, seconds]),
+    (set) => secondsOf(set, sources.clock.date().getTime()).map((seconds) => [{}, seconds]),
+  );
+  add(
+    "knfleet_set_checks",
+    "Clusters of a fleet set by their last answer to a check of its rollout: good, bad or unasked",
+    (set) => checksOf(sources.answersOf(set)),
   );
 }
 
@@ -66,7 +75,7 @@ function addSetGauge(
   const gauge: Gauge = new Gauge({
     name,
     help,
-    labelNames: ["kind", "namespace", "set", "stage", "state", "phase"],
+    labelNames: ["kind", "namespace", "set", "stage", "state", "phase", "check", "answer"],
     registers: [registry],
     collect() {
       this.reset();
@@ -86,6 +95,16 @@ function phasesOf({ status }: FleetSet): readonly string[] {
   const phase = status?.rollout?.phase;
   const isSuspicious = status?.conditions?.some(({ reason }) => reason === "SuspiciousShrink");
   return [...(phase === undefined ? [] : [phase]), ...(isSuspicious ? ["SuspiciousShrink"] : [])];
+}
+
+function checksOf(answers: Answers): readonly Series[] {
+  const all = [...answers.values()].flatMap(({ checks }) =>
+    [...checks].map(([check, { kind }]) => ({ check, answer: kind })),
+  );
+  const groups = Map.groupBy(all, ({ check, answer }) => `${check} ${answer}`);
+  return [...groups.values()].flatMap((group) =>
+    group.slice(0, 1).map((labels): Series => [labels, group.length]),
+  );
 }
 
 /** From the beginning of the rollout to the last stage that was done. */

@@ -7,7 +7,7 @@ import { isSameJson } from "../../api/fields.ts";
 import { type FleetSet, fleetSetKinds } from "../../api/fleet-set.ts";
 import { componentId, ownerSetId, setId, targetId } from "../../api/keys.ts";
 import { contentOf } from "../../render/content.ts";
-import type { WorkloadCounts } from "../../sets/check-answer.ts";
+import type { Answers, WorkloadCounts } from "../../sets/check-answer.ts";
 import type { SetFacts } from "../../sets/facts.ts";
 import type { History } from "../../sets/standing.ts";
 import type { NewEvent } from "../events.ts";
@@ -121,6 +121,11 @@ export class FleetSets implements AsyncDisposable {
   /** The workloads on the clusters whose rollouts ask about them. */
   workloads(): WorkloadCounts {
     return this.#verifications.workloads();
+  }
+
+  /** The last answers to the checks of a set. */
+  answersOf(set: FleetSet): Answers {
+    return this.#verifications.answersOf(setId(set));
   }
 
   /** All sets as the hub has them. */

@@ -17,6 +17,7 @@ export function metricsOf(sources: Partial<MetricSources> = {}): Metrics {
     components: () => [],
     sets: () => [],
     workloads: () => new Map(),
+    answersOf: () => new Map(),
     discovered: () => [],
     shards: 1,
     requests: new RequestCounters(systemClock),

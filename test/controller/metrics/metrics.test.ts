@@ -5,6 +5,8 @@ import { PathMetrics } from "../../../access/spokes/path-metrics.ts";
 import { systemClock } from "../../../access/time/system-clock.ts";
 import type { Component } from "../../../api/component.ts";
 import type { MetricSources } from "../../../controller/metrics/metrics.ts";
+import type { Answers, CheckAnswer } from "../../../sets/check-answer.ts";
+import { fleetSet } from "../../cmd/kubectl/set-facts.ts";
 import { serving } from "../../support/component.ts";
 import { lieIn, lyingText } from "../../support/lying-text.ts";
 import { metricsOf } from "../../support/metrics.ts";
@@ -91,6 +93,36 @@ test("workloads are told by kind and by whether they are ready, as long as someb
   );
   counts = new Map();
   expect(await linesOf(metrics)).not.toContainEqual(expect.stringMatching(/^knfleet_workloads\{/));
+});
+
+async function checksIn(metrics: { render(): Promise<string> }): Promise<readonly string[]> {
+  return (await linesOf(metrics)).filter((line) => line.startsWith("knfleet_set_checks{"));
+}
+
+test("the answers to the checks of a set are counted by check, as long as they are asked", async () => {
+  const answer = { since: 0, at: 0, message: "" };
+  const asked = (
+    kind: CheckAnswer["kind"],
+    others: Iterable<readonly [string, CheckAnswer]> = [],
+  ) => ({
+    stamp: "",
+    askedSince: 0,
+    checks: new Map([["workloads", { ...answer, kind }], ...others]),
+  });
+  let answers: Answers = new Map([
+    ["fleet/a", asked("good", [["rate", { ...answer, kind: "unasked" }]])],
+    ["fleet/b", asked("bad")],
+    ["fleet/c", asked("bad")],
+  ]);
+  const metrics = metricsOf({ sets: () => [fleetSet()], answersOf: () => answers });
+  const set = 'kind="KnativeServingSet",namespace="team-a",set="prod"';
+  expect(await checksIn(metrics)).toEqual([
+    `knfleet_set_checks{${set},check="workloads",answer="good"} 1`,
+    `knfleet_set_checks{${set},check="rate",answer="unasked"} 1`,
+    `knfleet_set_checks{${set},check="workloads",answer="bad"} 2`,
+  ]);
+  answers = new Map();
+  expect(await checksIn(metrics)).toEqual([]);
 });
 
 describe("requests", () => {
