@@ -14,6 +14,7 @@ import { orphans } from "../orphans/command.ts";
 import { rolloutEntries } from "../rollout-entries.ts";
 import { tree } from "../tree/command.ts";
 import { version } from "../version/command.ts";
+import { workloads } from "../workloads/command.ts";
 import { type ArgumentName, type ToolArguments, toolSchema } from "./tool-arguments.ts";
 
 /** A command that only reads, as a tool. */
@@ -54,6 +55,7 @@ function offered(): readonly Offered[] {
     [logsEntry(), [...installations, "since", "tail", "container", "live"]],
     [get],
     [orphans],
+    [workloads],
     [check],
     [version],
     [diff],

@@ -8,7 +8,7 @@ export const workloads = command({
   name: "workloads",
   args: installationNames,
   summary: "List the Services, Triggers and sources of the users of the clusters",
-  text: `The objects by which teams use Knative on the clusters of the selected installations, and whether they are ready: Services, Routes, DomainMappings,\nBrokers, Triggers, Channels, Subscriptions, Parallels, Sequences and all sources. What another object controls does not count. A kind that may not be\nlisted, and a cluster that cannot be read, are named below the table.\n${namesText}`,
+  text: `The objects by which teams use the selected installations, and whether they are ready: Services, Routes and DomainMappings of Serving; Brokers, Triggers,\nChannels, Subscriptions, Parallels, Sequences and all sources of Eventing. What another object controls does not count. A kind that may not be listed, and\na cluster that cannot be read, are named below the table.\n${namesText}`,
   examples: [
     ["kubectl knfleet workloads -A", "of the whole fleet"],
     ["kubectl knfleet workloads -A --broken", "what does not work"],

@@ -1,7 +1,9 @@
 import { timestampOf } from "../../../../api/conditions.ts";
 import { byText } from "../../../../api/fields.ts";
+import { targetId } from "../../../../api/keys.ts";
 import { readUserWorkloads } from "../../../../controller/verify/read-workloads.ts";
 import {
+  componentOfWorkload,
   isNewlyBroken,
   isReadyWorkload,
   type UserWorkload,
@@ -12,7 +14,8 @@ import { age, type Columns, shortened, toned, wide } from "../../output/columns.
 import { objectName } from "../../output/names.ts";
 import { targetsOf } from "../../spokes/read-clusters.ts";
 
-type Item = ReturnType<typeof itemOf>;
+/** A workload in a document. */
+export type WorkloadItem = ReturnType<typeof itemOf>;
 
 export interface WorkloadFilter {
   readonly broken: boolean;
@@ -20,11 +23,11 @@ export interface WorkloadFilter {
   readonly sinceMs: number | undefined;
 }
 
-/** The workloads of users on the clusters of the selected installations, by cluster, namespace, kind and name. Throws only when the hub cannot be read. */
+/** The workloads of users that need the selected installations, by cluster, namespace, kind and name. Throws only when the hub cannot be read. */
 export async function listWorkloads(
   fleet: Fleet,
   { broken, sinceMs }: WorkloadFilter,
-): Promise<Report<Item>> {
+): Promise<Report<WorkloadItem>> {
   const { components, missing } = await fleet.installations();
   const read = await fleet.read(targetsOf(components), ({ client }, deadline) =>
     readUserWorkloads(client, deadline),
@@ -33,9 +36,15 @@ export async function listWorkloads(
   const isAsked = (one: UserWorkload): boolean =>
     (!broken || !isReadyWorkload(one)) &&
     (sinceMs === undefined || isNewlyBroken(one, now - sinceMs));
-  const all = read.all.flatMap(([, { workloads }]) => workloads);
-  const items = read.all
-    .flatMap(([id, { workloads }]) => workloads.filter(isAsked).map((one) => itemOf(id, one)))
+  const selected = new Set(components.map((one) => `${one.kind} ${targetId(one)}`));
+  const all = read.all.flatMap(([id, { workloads }]) =>
+    workloads
+      .filter((workload) => selected.has(`${componentOfWorkload(workload)} ${id}`))
+      .map((workload) => ({ id, workload })),
+  );
+  const items = all
+    .filter(({ workload }) => isAsked(workload))
+    .map(({ id, workload }) => itemOf(id, workload))
     .toSorted(
       byText(({ cluster, namespace, kind, name }) =>
         [cluster, namespace, kind, name].join("\u0000"),
@@ -44,7 +53,7 @@ export async function listWorkloads(
   const unlisted = read.all.flatMap(([id, { unread }]) =>
     unread.map((message) => ({ reason: "Forbidden", message, cluster: id || null }) as const),
   );
-  const ready = all.filter(isReadyWorkload).length;
+  const ready = all.filter(({ workload }) => isReadyWorkload(workload)).length;
   return {
     items,
     summary: { workloads: all.length, ready, broken: all.length - ready, ...read.counts },
@@ -81,7 +90,7 @@ function timeOf(ms: number | undefined): string | null {
   return ms === undefined ? null : timestampOf(new Date(ms));
 }
 
-const columns: Columns<Item> = {
+const columns: Columns<WorkloadItem> = {
   CLUSTER: ({ cluster }) => cluster ?? "<hub>",
   NAMESPACE: ({ namespace }) => namespace,
   KIND: ({ kind }) => kind,

@@ -45,7 +45,7 @@ describe("the tools", () => {
     await using session = await connect([]);
     const { tools } = await session.client.listTools();
     expect(tools.map(({ name }) => name).toSorted()).toEqual(
-      [...onBundles, "plan", "can-i", "rollout_plan", "rollout_verify"].toSorted(),
+      [...onBundles, "plan", "can-i", "workloads", "rollout_plan", "rollout_verify"].toSorted(),
     );
     for (const { annotations, inputSchema, description } of tools) {
       expect(annotations).toMatchObject({ readOnlyHint: true, destructiveHint: false });

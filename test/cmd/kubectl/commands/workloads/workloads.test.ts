@@ -14,8 +14,9 @@ const triggers = [
 ];
 
 async function workloads(items: readonly object[] | undefined, ...args: readonly string[]) {
-  const installed = component({ kind: "KnativeEventing", cluster: null });
-  await using hub = await startStubHub([installed], answersTriggers(items));
+  const kinds = ["KnativeEventing", "KnativeServing"] as const;
+  const installed = kinds.map((kind) => component({ kind, cluster: null }));
+  await using hub = await startStubHub(installed, answersTriggers(items));
   const options = { env: hub.env, at: new Date(now) };
   return await runText(["workloads", "-A", ...args], options);
 }
@@ -65,6 +66,12 @@ describe("the workloads of a fleet", () => {
         createdAt: "2026-11-07T12:00:00Z",
       },
     ]);
+  });
+
+  test("of one installation are those that need it", async () => {
+    expect(await namesOf("ke")).toHaveLength(3);
+    const { stderr } = await workloads(triggers, "ks");
+    expect(stderr).toContain("No workloads found.");
   });
 
   test("that nobody has are said to be none", async () => {
