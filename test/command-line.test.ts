@@ -37,7 +37,7 @@ const exceptions: Readonly<Record<string, readonly string[]>> = {
   migrate: ["register"],
   orphans: ["explain"],
   output: ["rollout", "status"],
-  page: ["check", "diagnose", "events", "rollout", "status", "tree", "ui"],
+  page: ["check", "diagnose", "events", "rollout", "status", "tree", "ui", "workloads"],
   plan: ["can-i", "diagnose", "diff", "rollout"],
   register: ["can-i", "check", "diagnose", "render"],
   status: ["gather", "ui"],

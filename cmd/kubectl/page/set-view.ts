@@ -24,6 +24,8 @@ export interface StageView {
   readonly tone: PageStateName | null;
   /** The parts that have clusters, in the order in which clusters go through them. */
   readonly parts: readonly BarPart[];
+  /** `verified 3 of 5`; null where nothing is asked. */
+  readonly verified: string | null;
 }
 
 /** A cluster that needs attention. */
@@ -31,6 +33,7 @@ export interface NotableView {
   readonly cluster: string;
   /** The page of the cluster; null when no installation that is shown is for it. */
   readonly key: string | null;
+  readonly tone: PageStateName;
   readonly state: string;
   readonly reason: string;
   readonly message: string;
@@ -62,11 +65,20 @@ export function setView(
   return {
     tone: tones[item.outcome],
     stages: item.stages.map(stageViewOf),
-    notable: item.notable.map((one) => ({ ...one, key: keys.get(one.cluster) ?? null })),
+    notable: item.notable.map((one) => ({
+      ...one,
+      key: keys.get(one.cluster) ?? null,
+      tone: notableTones[one.state] ?? "bad",
+    })),
     counts: countsOf(item),
     next: nextOf(item, beginning),
   };
 }
+
+const notableTones: Readonly<Record<string, PageStateName>> = {
+  Verifying: "progress",
+  Unreachable: "unreachable",
+};
 
 const stageTones: Readonly<Record<StageItem["state"], PageStateName | null>> = {
   Waiting: null,
@@ -79,7 +91,13 @@ const stageTones: Readonly<Record<StageItem["state"], PageStateName | null>> = {
 };
 
 function stageViewOf(stage: StageItem): StageView {
-  return { stage, tone: stageTones[stage.state], parts: partsOf(stage) };
+  const { state, verified, clusters } = stage;
+  return {
+    stage,
+    tone: stageTones[state],
+    parts: partsOf(stage),
+    verified: verified === undefined ? null : `verified ${verified} of ${clusters}`,
+  };
 }
 
 interface Counts {

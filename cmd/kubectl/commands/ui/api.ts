@@ -17,6 +17,7 @@ const commandOf: Readonly<Record<string, string>> = {
   deployments: "deployments",
   tree: "tree",
   events: "events",
+  workloads: "workloads",
   check: "check",
   explanation: "explain",
   rollout: "rollout_status",

@@ -18,6 +18,7 @@ import { Graph } from "./graph.ts";
 import { html, type Markup } from "./html.ts";
 import { Back, Badge, Commands, Facts, FirstOf, NotFound, Prose, Section, Table } from "./parts.ts";
 import { useClusters, useDocument, useHubPart, Waiting } from "./reading.ts";
+import { Workloads } from "./workloads.ts";
 
 interface InstallationProps extends DetailProps {
   readonly installationKey: string;
@@ -60,7 +61,8 @@ export function InstallationPage({
     <//>
     ${
       holds(`status?${queryOf(item)}`)
-        ? html`<${Details} key=${installationKey} item=${item} now=${now} />`
+        ? html`<${Details} key=${installationKey} item=${item} now=${now} />
+            ${isServed && !isRecorded ? html`<${Workloads} key=${`${installationKey} workloads`} item=${item} now=${now} />` : null}`
         : html`<p class="dim">
             This file has no conditions, graph and Events. kubectl knfleet ui shows them.
           </p>`

@@ -33,12 +33,14 @@ export function useHubPart<Document>(path: string, stamp: string): Reading<Docum
   return useDocument<Document>(`${path}&live=false`, written === undefined ? stamp : null);
 }
 
-const minuteMs = 60_000;
+/** A number that changes once a minute. */
+export function minuteOf(now: Date): number {
+  return Math.floor(now.getTime() / 60_000);
+}
 
 /** What the ClusterProfiles say, when it is needed; labels change seldom. */
 export function useClusters(isNeeded: boolean, now: Date): Reading<ClusterList> {
-  const minute = Math.floor(now.getTime() / minuteMs);
-  return useDocument<ClusterList>("clusters", isNeeded ? String(minute) : null);
+  return useDocument<ClusterList>("clusters", isNeeded ? String(minuteOf(now)) : null);
 }
 
 /** The same by `namespace/name`. */

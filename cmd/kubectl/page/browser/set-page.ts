@@ -79,9 +79,10 @@ function factsOf(item: RolloutItem, now: Date) {
 
 /** A stage in words, and the same as a bar. */
 function Stage({ view, now }: { readonly view: StageView; readonly now: Date }): Markup {
-  const { stage, tone, parts } = view;
+  const { stage, tone, parts, verified } = view;
   const { name, state, clusters, startedAt, doneAt, approvedBy } = stage;
-  const times = [
+  const about = [
+    verified,
     doneAt === null && startedAt !== null ? `begun ${shownAge(startedAt, now)} ago` : null,
     doneAt === null ? null : `done ${shownAge(doneAt, now)} ago`,
     approvedBy === null ? null : `approved by ${approvedBy}`,
@@ -90,7 +91,7 @@ function Stage({ view, now }: { readonly view: StageView; readonly now: Date }):
   return html`<li>
     <div class="stage">
       <b>${name}</b> <${Badge} tone=${tone ?? ""} text=${state} />
-      <span class="dim">${times.join(" · ")}</span>
+      <span class="dim">${about.join(" · ")}</span>
       <span class="number">${stage.done}/${clusters}</span>
     </div>
     <${Bar} parts=${parts} />
@@ -99,9 +100,9 @@ function Stage({ view, now }: { readonly view: StageView; readonly now: Date }):
 }
 
 function Notable({ notable }: { readonly notable: readonly NotableView[] }): Markup {
-  const rows = notable.map(({ cluster, key, state, reason, message }) => [
+  const rows = notable.map(({ cluster, key, tone, state, reason, message }) => [
     key === null ? cluster : html`<a href=${`#/cluster/${key}`}><${Prose} text=${cluster} /></a>`,
-    html`<${Badge} tone="bad" text=${state} />`,
+    html`<${Badge} tone=${tone} text=${state} />`,
     reason,
     message,
   ]);

@@ -16,11 +16,18 @@ import { startBrowser } from "./browser.ts";
 import { expectGoodLooks } from "./good-looks.ts";
 import { type OpenPage, openPage } from "./open-page.ts";
 
+// Foreign text: it would turn the direction of writing.
+const answer = "Check gate: \u202Enot now";
 const halted = phased("Halted", { stage: "early", waitingFor: "1 cluster failed" });
 const message = "The API server refused Deployment <b>activator</b>";
-const notable = [{ cluster: "fleet/eu-1", state: "Failed", reason: "ApplyFailed", message }];
+const notable = [
+  { cluster: "fleet/eu-1", state: "Failed", reason: "ApplyFailed", message },
+  { cluster: "fleet/eu-2", state: "Failed", reason: "CheckFailed", message: answer },
+];
+const prod = fleetSet({ status: { ...halted, notable } });
+const verify = { workloads: { maxNewlyBroken: 0, within: "3m" } };
 const sets = [
-  fleetSet({ status: { ...halted, notable } }),
+  { ...prod, spec: { ...prod.spec, rollout: { ...prod.spec.rollout, verify } } },
   fleetSet({ name: "waits", status: phased("AwaitingApproval", { stage: "canary" }) }),
   fleetSet({ name: "new", status: {} }),
 ];
@@ -57,9 +64,17 @@ describe("of a recorded fleet with sets", () => {
     await page.waitForSelector("h1:has-text('kss/prod')");
     await page.waitForSelector("ul.stages li");
     const main = (await page.textContent("main")) ?? "";
-    for (const text of ["Halted", "Waiting: 1 cluster failed", "3 done", "1 failed", message]) {
+    for (const text of [
+      "Halted",
+      "Waiting: 1 cluster failed",
+      "3 done",
+      "1 failed",
+      "verified 3 of 10",
+      message,
+    ]) {
       expect(main).toContain(text);
     }
+    expect(main).toMatch(/Check gate: [^\u202E]*not now/);
     expect(await page.locator(".stage-bar .bad").count()).toBe(1);
     await expectGoodLooks(open);
     await page.click("[aria-label='Clusters that are not well'] a");

@@ -4,7 +4,7 @@ import type { FleetSetStatus } from "../../../../api/fleet-set.ts";
 import { rolloutItemOf } from "../../../../cmd/kubectl/commands/rollout/rollout-item.ts";
 import { setItemOf } from "../../../../cmd/kubectl/hub/set-view.ts";
 import { setRows, setView } from "../../../../cmd/kubectl/page/set-view.ts";
-import { fleetSet, phased } from "../set-facts.ts";
+import { fleetSet, phased, rolloutDefaults } from "../set-facts.ts";
 import { itemOf } from "./sample-items.ts";
 
 const beginning = { knfleet: "kubectl knfleet --context hub", isRecorded: false };
@@ -74,6 +74,22 @@ test("clusters that are not well lead to their pages, where there are any", () =
   const item = rolloutItemOf(fleetSet({ status }));
   const { notable } = setView(item, [itemOf({ cluster: "eu-1" })], beginning);
   expect(notable.map(({ key }) => key)).toEqual(["fleet/eu-1", null]);
+});
+
+test("a stage says how many clusters its checks have passed, and a cluster that is asked is not broken", () => {
+  const notable = ["Failed", "Verifying"].map((state) => ({
+    cluster: `fleet/${state}`,
+    state,
+    reason: "CheckFailed",
+    message: "Check rate: 0.2 is above 0.01",
+  }));
+  const set = fleetSet({ status: { ...phased("Rolling"), notable } });
+  const verify = { workloads: { maxNewlyBroken: 0, within: "3m" } };
+  const stages = [{ name: "early", selector: {}, verify }];
+  const asked = { ...set, spec: { ...set.spec, rollout: { ...rolloutDefaults, stages } } };
+  const view = setView(rolloutItemOf(asked), [], beginning);
+  expect(view.stages.map(({ verified }) => verified)).toEqual([null, "verified 3 of 10"]);
+  expect(view.notable.map(({ tone }) => tone)).toEqual(["bad", "progress"]);
 });
 
 test("sets that need a person stand first", () => {
