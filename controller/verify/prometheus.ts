@@ -1,3 +1,4 @@
+import { ApiError, ConnectionError } from "../../access/kube/api-error.ts";
 import type { KubeClient } from "../../access/kube/kube-client.ts";
 import { listAt, recordAt, textAt } from "../../api/fields.ts";
 import type { CheckSpec } from "../../api/fleet-set.ts";
@@ -31,9 +32,25 @@ export async function askService(
   try {
     return await client.request("GET", `${proxy}${path}`, undefined, signal);
   } catch (error) {
+    const answer = errorAnswerOf(error);
+    if (answer !== undefined) return answer;
     throw new Unasked(
       refusalText(error, ({ status, reason }) => `Prometheus was not reached: ${status} ${reason}`),
     );
+  }
+}
+
+/** The answer of a Prometheus that says what is wrong with a query; undefined: the error is another one. */
+function errorAnswerOf(error: unknown): unknown {
+  // The client takes a 400 that is no Status for that of a proxy on its way.
+  const isStandIn = error instanceof ConnectionError && error.failure === "standIn";
+  const answer = isStandIn ? error.cause : error;
+  if (!(answer instanceof ApiError) || answer.isStatus) return undefined;
+  if (![400, 422].includes(answer.status)) return undefined;
+  try {
+    return JSON.parse(answer.message);
+  } catch {
+    return undefined;
   }
 }
 

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { ApiError } from "../../../access/kube/api-error.ts";
+import { ApiError, standInError } from "../../../access/kube/api-error.ts";
 import { ask } from "../../../controller/verify/ask.ts";
 import { checksOf } from "../../../sets/verify.ts";
 import { bareClient } from "../../support/bare-client.ts";
@@ -89,13 +89,13 @@ test("noData Pass takes an answer without a number for a good one", async () => 
   expect((await asked(vector(), { noData: "Pass" })).reply).toEqual({ kind: "good", message: "" });
 });
 
-function refusal(status: number, message: string): ApiError {
+function refusal(status: number, message: string, isStatus = true): ApiError {
   return new ApiError({
     status,
     message,
-    reason: "Reason",
+    reason: isStatus ? "Reason" : "",
     causes: [],
-    isStatus: true,
+    isStatus,
     request: "GET /",
   });
 }
@@ -113,7 +113,17 @@ test.each([
     message: /^Prometheus was not reached: 503 Reason$/,
   },
   { error: refusal(404, "not found"), message: /^Prometheus was not reached: 404 Reason$/ },
-])("$error.status is no good answer", async ({ error, message }) => {
+  {
+    error: refusal(422, '{"status":"error","error":"parse error: unclosed"}', false),
+    message: /^parse error: unclosed$/,
+  },
+  { error: refusal(422, "<html>", false), message: /^Prometheus was not reached: 422 $/ },
+  {
+    error: standInError(refusal(400, '{"status":"error","error":"unclosed"}', false), "spoke"),
+    message: /^unclosed$/,
+  },
+  { error: standInError(refusal(400, "", false), "spoke"), message: /no API server does/ },
+])("$error.message is no good answer", async ({ error, message }) => {
   const { reply } = await asked(error);
   expect(reply).toEqual({ kind: "unasked", message: expect.stringMatching(message) });
 });
