@@ -10,10 +10,16 @@ setPriority(10);
 const log = (line: string) => void process.stderr.write(`${line}\n`);
 
 try {
-  const clients = ["kubectl", "helm", "secretreader", "kubeconfig-secretreader"] as const;
+  const others = [
+    "kubectl",
+    "helm",
+    "secretreader",
+    "kubeconfig-secretreader",
+    "prometheus",
+  ] as const;
   const charts = ["cluster-proxy-chart", "managed-serviceaccount-chart"] as const;
   const servers = [...serverBinaries, ...Object.values(olderServers)];
-  await ensureBinaries([...servers, ...clients, ...ocmBinaries], { log });
+  await ensureBinaries([...servers, ...others, ...ocmBinaries], { log });
   const crds = ["inventory-crds", "cluster-api-crds", "ocm-hub-crds", "ocm-spoke-crds"] as const;
   const files = [...crds, ...charts] as const;
   for (const one of files) await ensureModuleFiles(one, { log });
