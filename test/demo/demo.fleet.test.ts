@@ -93,7 +93,11 @@ describe("npm run demo", () => {
       expect(run.text).toMatch(/spoke-1 +1\.23\.\d+ +NotReady +Denied +AccessProviderFailed/);
       expect(run.text).toMatch(/: 0 objects of Eventing are left/);
       expect(run.text).toMatch(/^ {2}KnativeEventingSet knative-eventing\/eventing: Halted/m);
-      expect(run.text).toMatch(/eventing-spoke-2 +KnativeEventing +spoke-2 +1\.23\.\d+ +Ready/);
+      expect(run.text).toMatch(
+        /eventing-spoke-1 +KnativeEventing +spoke-1 +1\.23\.\d+ +Ready +Ready/,
+      );
+      expect(run.text).toMatch(/eventing-spoke-2 +KnativeEventing +spoke-2 +1\.22\.\d+ +Ready/);
+      expect(run.text).toMatch(/spoke-1 +Failed +WorkloadsBroken: .*Trigger shop\/orders/);
       expect(run.text).not.toContain("\u001B");
       expect(run.text).not.toMatch(/^ *\[\d+:\d\d\] .*: *$/m);
       const shapes = new Set(run.text.split("\n").map(shapeOf));
