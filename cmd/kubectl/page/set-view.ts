@@ -166,6 +166,7 @@ const whys = {
   approve: "Approve the stage",
   resume: "Go on",
   "accept-selection": "Accept that the set loses these clusters",
+  verify: "Ask the checks now; the rollout goes on when they were good for five minutes",
   retry: "Try the failed clusters again",
   undo: "Go back to the revision before",
 } as const;

@@ -24,8 +24,8 @@ export function rolloutCommand(verb: string, set: PlacedSet, ...more: readonly s
   );
 }
 
-/** Verbs of `rollout` that get a rollout going again. */
-export type NextVerb = "approve" | "resume" | "accept-selection" | "retry" | "undo";
+/** Verbs of `rollout` that get a rollout going again, or say why it does not go on. */
+export type NextVerb = "approve" | "resume" | "accept-selection" | "verify" | "retry" | "undo";
 
 /** What a user may do when a rollout does not continue by itself, the most useful first. */
 export function nextVerbs(item: RolloutItem): readonly NextVerb[] {
@@ -34,11 +34,22 @@ export function nextVerbs(item: RolloutItem): readonly NextVerb[] {
   if (isGate) return ["approve"];
   if (phase === "Paused") return ["resume"];
   if (conditions.some(({ reason }) => reason === "SuspiciousShrink")) return ["accept-selection"];
-  return outcome === "failed" && updateRevision !== null ? ["retry", "undo"] : [];
+  if (outcome !== "failed" || updateRevision === null) return [];
+  return phase === "Halted" && isFailedByChecks(item) ? ["verify", "undo"] : ["retry", "undo"];
+}
+
+/** Whether checks alone have failed clusters. These are not stamped again by a retry: their answers end the halt. */
+function isFailedByChecks({ notable }: RolloutItem): boolean {
+  const failed = notable.filter(({ state }) => state === "Failed" || state === "TimedOut");
+  const isByCheck = ({ reason }: (typeof failed)[number]): boolean =>
+    reason === "WorkloadsBroken" || reason === "CheckFailed";
+  return failed.length > 0 && failed.every(isByCheck);
 }
 
 const sentences: Readonly<Partial<Record<NextVerb, string>>> = {
   "accept-selection": "If the set may lose these clusters, accept its selection:",
+  verify:
+    "The rollout goes on when the checks were good for five minutes. Ask them now, or go back to the revision before:",
   retry: "Fix the clusters and retry the revision, or go back to the one before:",
 };
 

@@ -43,10 +43,26 @@ test("a stage without clusters has no bar", () => {
 });
 
 const end = "kss/prod -n team-a";
+const failedBy = (reason: string) => ({
+  cluster: `fleet/${reason}`,
+  state: "Failed",
+  reason,
+  message: "Bad",
+});
 test.each<[what: string, status: FleetSetStatus, verbs: readonly string[]]>([
   ["rolls", phased("Rolling"), ["pause"]],
   ["waits for an approval", phased("AwaitingApproval", { stage: "canary" }), ["approve", "pause"]],
   ["was halted", phased("Halted"), ["retry", "undo"]],
+  [
+    "was halted by a check alone",
+    { ...phased("Halted"), notable: [failedBy("CheckFailed"), failedBy("WorkloadsBroken")] },
+    ["verify", "undo"],
+  ],
+  [
+    "was halted also by something else",
+    { ...phased("Halted"), notable: [failedBy("CheckFailed"), failedBy("ApplyFailed")] },
+    ["retry", "undo"],
+  ],
   ["is paused", phased("Paused"), ["resume"]],
   ["is complete", phased("Complete"), []],
   ["has no status", {}, ["pause"]],
