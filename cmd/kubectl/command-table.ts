@@ -1,13 +1,9 @@
 import type { CommandEntry, CommandGroup } from "./action.ts";
-import { planEntry, renderEntry } from "./commands/change-entries.ts";
+import { canI } from "./commands/can-i/command.ts";
+import { renderEntry } from "./commands/change-entries.ts";
 import { check } from "./commands/check/command.ts";
 import { deployments } from "./commands/deployments/command.ts";
-import {
-  canIEntry,
-  diagnoseEntry,
-  explainEntry,
-  gatherEntry,
-} from "./commands/diagnosis-entries.ts";
+import { diagnoseEntry, explainEntry, gatherEntry } from "./commands/diagnosis-entries.ts";
 import { diff } from "./commands/diff/command.ts";
 import { events } from "./commands/events/command.ts";
 import { logsEntry, statusEntry, topEntry } from "./commands/fleet-entries.ts";
@@ -16,6 +12,7 @@ import { images } from "./commands/images/command.ts";
 import { mcpEntry } from "./commands/mcp-entry.ts";
 import { migrateEntries, migrateGroup } from "./commands/migrate-entries.ts";
 import { orphans } from "./commands/orphans/command.ts";
+import { plan } from "./commands/plan/command.ts";
 import { registerEntry, unregisterEntry } from "./commands/register-entries.ts";
 import { rolloutEntries, rolloutGroup } from "./commands/rollout-entries.ts";
 import { tree } from "./commands/tree/command.ts";
@@ -39,7 +36,7 @@ export const commandTable = (): readonly CommandEntry[] => [
   get,
   diagnoseEntry(),
   diff,
-  planEntry(),
+  plan,
   orphans,
   check,
   wait,
@@ -49,7 +46,7 @@ export const commandTable = (): readonly CommandEntry[] => [
   tree,
   gatherEntry(),
   explainEntry(),
-  canIEntry(),
+  canI,
   registerEntry(),
   unregisterEntry(),
   ...migrateEntries(),

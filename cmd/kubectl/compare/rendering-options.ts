@@ -62,11 +62,6 @@ export function renderingOptions(): readonly Option[] {
   return Object.values(renderingFlags).map(optionOf);
 }
 
-/** The flag `--spoke-namespace`, for commands that are not declared with `command()`. */
-export function spokeNamespaceFlag(): Option {
-  return optionOf(spokeNamespace);
-}
-
 /** The mode of the command line, if it names one. Throws UsageError. */
 export function namedMode({
   spokeNamespace: text,

@@ -13,7 +13,12 @@ export interface CommandFlag<Value> {
   /** Can be given several times. */
   readonly repeats?: true;
   /** A tool has an argument of this name. Absent: only people have the flag. */
-  readonly tool?: { readonly text: string; readonly maxLength?: number };
+  readonly tool?: {
+    readonly text: string;
+    readonly maxLength?: number;
+    /** The tool demands the argument, also where people need not give the flag. */
+    readonly isRequired?: boolean;
+  };
 }
 
 export type CommandFlags = Readonly<Record<string, CommandFlag<unknown>>>;

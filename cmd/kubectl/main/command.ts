@@ -68,7 +68,10 @@ function toolSchemaOf(
   return {
     type: "object",
     properties: Object.fromEntries<object>([...names, ...selecting, ...own]),
-    required: tool?.isRequired === true ? [tool.name] : [],
+    required: [
+      ...(tool?.isRequired === true ? [tool.name] : []),
+      ...Object.keys(flags).filter((name) => flags[name]?.tool?.isRequired === true),
+    ],
     additionalProperties: false,
   };
 }

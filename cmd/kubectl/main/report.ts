@@ -21,14 +21,14 @@ export interface Report<Item> {
   readonly complete?: boolean;
   /** Default: 1 for a name or a kind that does not exist, 3 when the report is not complete. */
   readonly exitCode?: ExitCode;
-  /** Text in front of the table. */
-  readonly heading?: (looks: Looks) => string;
+  /** Text in front of the table. `items`: in the order of `--sort-by`. */
+  readonly heading?: (looks: Looks, items: readonly Item[]) => string;
   /** Absent: the heading says everything. */
   readonly columns?: Columns<Item>;
   /** Tables in place of one with `columns`, their rows as `--sort-by` wants them. `items`: in that order. */
   readonly tables?: (isWide: boolean, items: readonly Item[]) => readonly Table[];
-  /** The line of `-o name` for an item; undefined: the item has none. Absent: the items have no names. */
-  readonly name?: (item: Item) => string | undefined;
+  /** The lines of `-o name` for an item; undefined: the item has none. Absent: the items have no names. */
+  readonly name?: (item: Item) => string | readonly string[] | undefined;
   /** The path of `--sort-by` as it is written for this command. */
   readonly sortPath?: (path: string) => string;
   /** What formats that only this command has print. `items`: in the order of `--sort-by`. */
@@ -63,4 +63,11 @@ export interface Stream<Item> {
     show: (item: Item) => void,
     onTrouble: (error: ReportError) => void,
   ) => Promise<void>;
+}
+
+/** A text in place of a report. */
+export interface Text {
+  readonly text: string;
+  /** Lines on standard error. */
+  readonly notes: readonly string[];
 }

@@ -7,7 +7,7 @@ import {
   tableText,
   timesOf,
 } from "../action.ts";
-import type { ExitCode } from "../errors.ts";
+import { type ExitCode, exitCodes } from "../errors.ts";
 import { Fleet } from "../fleet/fleet.ts";
 import { tableOf } from "../output/columns.ts";
 import { isMissing, unreadNotes } from "../output/notes.ts";
@@ -20,7 +20,7 @@ import {
   stampAt,
 } from "../output/report.ts";
 import { commandsOf } from "../output/steps.ts";
-import { painterFor } from "../output/terminal.ts";
+import { documentOutput, painterFor } from "../output/terminal.ts";
 import { type CommandFlags, valuesOf } from "./command-flags.ts";
 import type { CommandSpec } from "./command-spec.ts";
 import type { Looks, ReadCounts, Report, Stream } from "./report.ts";
@@ -45,6 +45,11 @@ export async function runCommand<Flags extends CommandFlags, Item>(
   await using fleet = new Fleet(input, options, signal);
   const found = await spec.run(fleet, values).finally(() => fleet.endProgress());
   if ("first" in found) return await printStream(found, input);
+  if ("text" in found) {
+    documentOutput(input.terminal).write(found.text);
+    input.terminal.stderr.write(found.notes.map((note) => `${note}\n`).join(""));
+    return exitCodes.fine;
+  }
   const exitCode = await printReport(spec.document, found, input);
   if (found.failure === undefined) return exitCode;
   throw Object.assign(found.failure, { isPrinted: true });
@@ -104,11 +109,11 @@ function renderingOf<Item>(
     width: isCut ? stdout.columns : undefined,
   };
   const blocks = tables?.(isWide, items).map((table) => tableText(table, flags, terminal));
-  const text = blocks?.join("\n") ?? heading?.(looks);
+  const text = [heading?.(looks, items), blocks?.join("\n")].join("");
   const times = timesOf(flags, terminal);
   return {
     document,
-    ...(text === undefined ? {} : { heading: text }),
+    heading: text,
     ...(columns === undefined ? {} : { table: () => tableOf(items, columns, { isWide, times }) }),
     ...(name === undefined ? {} : { names: items.flatMap((item) => name(item) ?? []) }),
   };

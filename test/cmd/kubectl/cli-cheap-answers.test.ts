@@ -11,6 +11,7 @@ import type { KubeObject } from "../../../api/kubernetes.ts";
 import { reasons } from "../../../api/reasons.ts";
 import { planUpgrade } from "../../../cmd/kubectl/commands/plan/upgrade-plan.ts";
 import { readFlags } from "../../../cmd/kubectl/flags.ts";
+import { Fleet } from "../../../cmd/kubectl/fleet/fleet.ts";
 import { openClusterAccess } from "../../../cmd/kubectl/spokes/open-cluster-access.ts";
 import { Preparations } from "../../../installation/desired.ts";
 import { BoundedCache } from "../../../render/release/releases.ts";
@@ -136,9 +137,12 @@ test.each([
     manifestText: undefined,
   };
   const limits = { concurrency: 4, spokeTimeoutMs: 10_000 };
-  const wish = { selection: { kinds: allKinds, names: [] }, version: "1.23" };
-  const planned = planUpgrade(wish, { access, limits, settings, now: () => now }, signal);
-  await planned.catch(() => undefined);
+  const opened = { access, limits, selection: { kinds: allKinds, names: [] } };
+  const output = { write: () => undefined };
+  const terminal = { args: [], env: {}, stdout: output, stderr: output, now: () => now };
+  const line = { args: [], flags, options: {}, terminal };
+  await using fleet = new Fleet(line, { reachesSpokes: true, selects: true, opened }, signal);
+  await planUpgrade(fleet, "1.23", settings).catch(() => undefined);
   expect(looked).toBe(times);
 });
 

@@ -1,23 +1,22 @@
 import type { KubeClient } from "../../../../access/kube/kube-client.ts";
 import type { ClusterProfileRef, Component, ComponentKind } from "../../../../api/component.ts";
 import { FleetError } from "../../../../api/errors.ts";
-import { componentId, targetId } from "../../../../api/keys.ts";
+import { componentId, nameId, targetId } from "../../../../api/keys.ts";
 import type { Manifest } from "../../../../api/kubernetes.ts";
 import { whoAmI } from "../../../../controller/guard/whoami.ts";
-import type { OpenReleases } from "../../compare/named-releases.ts";
-import type { NamespaceOf } from "../../compare/rendering-options.ts";
-import { type ExitCode, exitCodes } from "../../errors.ts";
-import {
-  notFoundErrors,
-  type ReportDocument,
-  type ReportError,
-  reportOf,
-  stampAt,
-} from "../../output/report.ts";
-import type { ClusterAccess } from "../../spokes/cluster-access.ts";
-import { readEach, type ReadLimits, unreadErrors } from "../../spokes/read-clusters.ts";
+import type { SpokeNamespaceMode } from "../../../../installation/installation-namespace.ts";
+import { rulesOfHub } from "../../compare/controller-rules.ts";
+import { namedReleases, type OpenReleases } from "../../compare/named-releases.ts";
+import { namespaceOfHub } from "../../compare/rendering-options.ts";
+import { exitCodes } from "../../errors.ts";
+import type { Fleet } from "../../fleet/fleet.ts";
+import type { Report } from "../../main/report.ts";
+import { notFoundErrors, type ReportError } from "../../output/report.ts";
+import { targetsOf, unreadErrors } from "../../spokes/read-clusters.ts";
 import { findWays } from "../../spokes/wayless.ts";
 import { reviewAll, type Reviewed } from "./access-review.ts";
+import { missingRoleText, permissionNotes, permissionTable } from "./can-i-text.ts";
+import { findComponents } from "./find-components.ts";
 import { missingRole, type Needs, renderNeeds } from "./needs.ts";
 import { allWanted, permissionsFor } from "./permissions.ts";
 
@@ -45,65 +44,52 @@ interface InstallationAt {
   readonly version: string;
 }
 
-interface PermissionSummary {
-  readonly clusters: number;
-  /** Clusters on which something is missing. */
-  readonly lacking: number;
-  readonly unread: number;
-}
-
-export type PermissionReport = ReportDocument<"Permissions", PermissionSummary, PermissionItem>;
-
-interface CanIDeps {
-  readonly access: ClusterAccess;
-  readonly limits: ReadLimits;
-  readonly releases: OpenReleases;
-  readonly namespaceOf: NamespaceOf;
+/** Flags of `can-i` for clusters. */
+interface PermissionFlags {
   /** Absent: each component's own. */
   readonly version: string | undefined;
-  readonly now: () => Date;
+  readonly spokeNamespace: SpokeNamespaceMode | undefined;
 }
 
 /**
  * Checks which of the needed rights the identities on the clusters lack, one item a cluster. A cluster that cannot be read, and a component that cannot
  * be rendered, is in `errors`. Throws the FleetError when no component can be rendered.
  */
-export async function canI(
-  {
-    components,
-    missing,
-  }: { readonly components: readonly Component[]; readonly missing: readonly string[] },
-  deps: CanIDeps,
-  signal: AbortSignal,
-): Promise<PermissionReport> {
-  const { access, limits, now } = deps;
-  const { near, wayless } = await findWays(components, { access, limits }, signal);
-  const { known, errors } = await renderAllNeeds(near, deps);
-  const targets = known.map(({ component }) => component);
-  const read = (
-    { id, client }: { readonly id: string; readonly client: KubeClient },
-    deadline: AbortSignal,
-  ) =>
-    reviewCluster(
-      known.filter(({ component }) => targetId(component) === id),
-      client,
-      deadline,
-    );
-  const readings = await readEach(targets, { access, limits, read }, signal);
-  const items = [...readings.values()]
-    .flatMap((reading) => (reading.kind === "read" ? [reading.facts] : []))
-    .toSorted(worstFirst);
-  const unread = unreadErrors(new Map([...wayless, ...readings]));
-  return reportOf("Permissions", stampAt(now()), {
-    complete: unread.length + errors.length === 0,
-    summary: {
-      clusters: wayless.size + readings.size,
-      lacking: items.filter((item) => item.missing > 0).length,
-      unread: unread.length,
-    },
-    items,
-    errors: [...notFoundErrors(missing), ...errors, ...unread],
+export async function readPermissions(
+  fleet: Fleet,
+  { version, spokeNamespace }: PermissionFlags,
+): Promise<Report<PermissionItem>> {
+  const { args, flags, signal } = fleet;
+  const access = await fleet.access();
+  const found = await findComponents(args, { access, flags }, signal);
+  const limits = fleet.limits();
+  const { near, wayless } = await findWays(found.components, { access, limits }, signal);
+  const namespaceOf = namespaceOfHub({ spokeNamespace }, rulesOfHub(access, signal));
+  const open = namedReleases(fleet.asInput({}), signal);
+  const { known, errors } = await renderAllNeeds(near, open, { version, namespaceOf });
+  const targets = targetsOf(known.map(({ component }) => component));
+  const read = await fleet.read(targets, ({ id, client }, deadline) => {
+    const own = known.filter(({ component }) => targetId(component) === id);
+    return reviewCluster(own, client, deadline);
   });
+  const items = read.all.map(([, item]) => item).toSorted(worstFirst);
+  const lacking = items.filter(({ missing }) => missing > 0).length;
+  const unread = unreadErrors(new Map([...wayless, ...read.readings]));
+  const isNothing = items.length + found.missing.length + errors.length + unread.length === 0;
+  return {
+    items,
+    summary: { clusters: wayless.size + read.counts.clusters, lacking, unread: unread.length },
+    errors: [...notFoundErrors(found.missing), ...errors, ...unread],
+    exitCode: lacking > 0 ? exitCodes.unhealthy : undefined,
+    tables: (isWide, sorted) => [permissionTable(sorted, isWide)],
+    formats: { clusterrole: missingRoleText },
+    notes: (sorted) => [
+      ...found.notes,
+      ...(isNothing ? ["There is no cluster to ask."] : []),
+      ...permissionNotes(sorted, fleet, version),
+    ],
+    advises: false,
+  };
 }
 
 interface Known {
@@ -113,7 +99,8 @@ interface Known {
 
 async function renderAllNeeds(
   components: readonly Component[],
-  { releases: open, version, namespaceOf }: CanIDeps,
+  open: OpenReleases,
+  options: Pick<Parameters<typeof renderNeeds>[1], "version" | "namespaceOf">,
 ): Promise<{ readonly known: readonly Known[]; readonly errors: readonly ReportError[] }> {
   const known: Known[] = [];
   const errors: ReportError[] = [];
@@ -125,7 +112,7 @@ async function renderAllNeeds(
     const about = { cluster: cluster === "" ? null : cluster };
     try {
       // oxlint-disable-next-line no-await-in-loop -- equal ones are rendered once
-      const needs = await renderNeeds(component, { releases, version, namespaceOf });
+      const needs = await renderNeeds(component, { releases, ...options });
       known.push({ component, needs });
       errors.push(...unseenErrors(component, needs).map((error) => ({ ...error, ...about })));
     } catch (error) {
@@ -196,12 +183,5 @@ function worstFirst(a: PermissionItem, b: PermissionItem): number {
 }
 
 function sortKeyOf({ cluster }: PermissionItem): string {
-  return cluster === null ? "" : `${cluster.namespace}/${cluster.name}`;
-}
-
-/** The exit code that a report stands for. */
-export function canIExitCode({ items, errors, complete }: PermissionReport): ExitCode {
-  const isNotFound = errors.some(({ reason }) => reason === "NotFound");
-  if (isNotFound || items.some(({ missing }) => missing > 0)) return exitCodes.unhealthy;
-  return complete ? exitCodes.fine : exitCodes.incomplete;
+  return cluster === null ? "" : nameId(cluster);
 }

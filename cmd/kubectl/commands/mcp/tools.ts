@@ -2,15 +2,16 @@ import type { ActionInput, CommandEntry } from "../../action.ts";
 import type { Flags } from "../../flags.ts";
 import { selectionArguments, type ToolSchema } from "../../main/tool-arguments.ts";
 import { namedNamespace } from "../../selection/hub-namespace.ts";
-import { planEntry } from "../change-entries.ts";
+import { canI } from "../can-i/command.ts";
 import { check } from "../check/command.ts";
 import { deployments } from "../deployments/command.ts";
-import { canIEntry, diagnoseEntry, explainEntry } from "../diagnosis-entries.ts";
+import { diagnoseEntry, explainEntry } from "../diagnosis-entries.ts";
 import { diff } from "../diff/command.ts";
 import { events } from "../events/command.ts";
 import { logsEntry, statusEntry } from "../fleet-entries.ts";
 import { get } from "../get/command.ts";
 import { orphans } from "../orphans/command.ts";
+import { plan } from "../plan/command.ts";
 import { rolloutEntries } from "../rollout-entries.ts";
 import { tree } from "../tree/command.ts";
 import { version } from "../version/command.ts";
@@ -59,8 +60,8 @@ function offered(): readonly Offered[] {
     [check],
     [version],
     [diff],
-    [planEntry(), [...installations, "version"], ["version"]],
-    [canIEntry(), ["targets", ...selectionArguments, "version"]],
+    [plan],
+    [canI],
     ...rollout("status").map((entry): Offered => [entry, ofSet, ofSet]),
     ...rollout("plan").map((entry): Offered => [entry, ofSet, ofSet]),
     ...rollout("verify").map((entry): Offered => [

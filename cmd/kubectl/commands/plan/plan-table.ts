@@ -1,8 +1,7 @@
 import type { ClusterProfileRef } from "../../../../api/component.ts";
 import { clusterNames } from "../../output/names.ts";
 import { orNone, type Table } from "../../output/table.ts";
-import type { PlannedChange } from "./plan-item.ts";
-import type { Plan } from "./plan.ts";
+import type { PlanItem, PlannedChange } from "./plan-item.ts";
 
 const shownFields = 3;
 const fewestOfFold = 3;
@@ -13,7 +12,7 @@ type Row = PlannedChange & { readonly cluster: ClusterProfileRef | null };
  * The table of `plan -f`: a row for each object that would change. A version is a label of every object: those that get the same labels and nothing else
  * are one row, unless the table is wide.
  */
-export function planTable({ items }: Pick<Plan, "items">, wide: boolean): Table {
+export function planTable(items: readonly PlanItem[], wide: boolean): Table {
   const rows = items.flatMap(({ cluster, changes }) =>
     (changes ?? []).map((change): Row => ({ cluster, ...change })),
   );

@@ -11,17 +11,12 @@ import { type Comparable, comparableOf, fetchSources } from "../../compare/compa
 import { remarkLines, type RenderSettings } from "../../compare/render-component.ts";
 import { readHubId } from "../../compare/target-installation.ts";
 import { type ExitCode, exitCodes } from "../../errors.ts";
-import { installationError, type ReportDocument, reportOf, stampAt } from "../../output/report.ts";
+import type { Fleet } from "../../fleet/fleet.ts";
+import type { Report } from "../../main/report.ts";
+import { installationError, type ReportError } from "../../output/report.ts";
 import type { ComponentDocument } from "../../selection/component-documents.ts";
-import type { ClusterAccess } from "../../spokes/cluster-access.ts";
 import { readKubernetesVersion } from "../../spokes/kubernetes-version.ts";
-import {
-  mapLimited,
-  readEach,
-  type ReadLimits,
-  type ReadOne,
-  unreadErrors,
-} from "../../spokes/read-clusters.ts";
+import { mapLimited, type ReadOne, targetsOf, unreadErrors } from "../../spokes/read-clusters.ts";
 import { findWays } from "../../spokes/wayless.ts";
 import { compareOnTarget } from "../diff/diff.ts";
 import {
@@ -45,48 +40,78 @@ interface PlanSummary {
   readonly pods: number;
 }
 
-export type Plan = ReportDocument<"Plan", PlanSummary, PlanItem>;
-
-/** How to read the hub and the clusters for a plan. */
-export interface PlanDeps {
-  readonly access: ClusterAccess;
-  readonly limits: ReadLimits;
-  readonly settings: RenderSettings;
-  readonly now: () => Date;
-}
-
-/** What would happen if the components of files were applied. Throws only when the hub cannot be asked, or without release files; nothing is changed. */
-export async function plan(
+/** What applying the components of files would change. Throws only when the hub cannot be asked, or without release files; nothing is changed. */
+export async function planFiles(
+  fleet: Fleet,
   documents: readonly ComponentDocument[],
-  { access, limits, settings, now }: PlanDeps,
-  signal: AbortSignal,
-): Promise<Plan> {
+  settings: RenderSettings,
+): Promise<Planned> {
+  const { signal } = fleet;
+  const access = await fleet.access();
+  const limits = fleet.limits();
   const deadline = withTimeout(systemClock, 2 * access.hubTimeoutMs, signal);
   const asked = await mapLimited(documents, limits.concurrency, async ({ component }) => {
     const answer = await askHub(component, access.hub, deadline);
     return { answer, duplicate: await findDuplicate(answer.component, access.hub, deadline) };
   });
-  const hubId = await readHubId(access, signal);
   const free = asked.filter(
     ({ answer, duplicate }) => answer.action !== "refused" && duplicate === undefined,
   );
   const components = free.map(({ answer }) => answer.component);
-  const { near, wayless } = await findWays(components, { access, limits }, signal);
-  await fetchSources(near, settings);
-  const read = readTargets(near, { settings, hubId });
-  const readings = await readEach(near, { access, limits, read }, signal);
-  const looks = new Map(
-    [...readings.values()].flatMap((one) => (one.kind === "read" ? one.facts : [])),
+  const ways = await findWays(components, { access, limits }, signal);
+  const { looks, unread } = await readLooks(fleet, ways, settings, (hubId) =>
+    readTargets(ways.near, { settings, hubId }),
   );
   const items = asked.map((one) => planItem(one, looks.get(keyOf(one.answer.component))));
-  const unread = unreadErrors(new Map([...wayless, ...readings]));
   const denied = [...looks.values()].flatMap(({ errors }) => errors);
-  return reportOf("Plan", stampAt(now()), {
-    complete: unread.length + denied.length === 0,
-    summary: planSummary(items, unread.length),
+  return plannedOf(items, { missing: [], denied, unread });
+}
+
+/** Looks at the clusters of components to which there is a way. What `reader` reads of a cluster are looks by a key of the component. */
+export async function readLooks<Found>(
+  fleet: Fleet,
+  { near, wayless }: Awaited<ReturnType<typeof findWays>>,
+  settings: RenderSettings,
+  reader: (hubId: string | undefined) => ReadOne<readonly (readonly [key: string, look: Found])[]>,
+): Promise<{
+  readonly looks: ReadonlyMap<string, Found>;
+  readonly unread: readonly ReportError[];
+}> {
+  await fetchSources(near, settings);
+  const hubId = await readHubId(await fleet.access(), fleet.signal);
+  const read = await fleet.read(targetsOf(near), reader(hubId));
+  return {
+    looks: new Map(read.all.flatMap(([, looks]) => looks)),
+    unread: unreadErrors(new Map([...wayless, ...read.readings])),
+  };
+}
+
+/** The plan of some components. */
+export type Planned = ReturnType<typeof plannedOf>;
+
+interface PlanErrors {
+  /** Names that no installation has. */
+  readonly missing: readonly ReportError[];
+  readonly denied: readonly ReportError[];
+  /** Clusters that could not be read. */
+  readonly unread: readonly ReportError[];
+}
+
+/** The plan for a report. */
+export function plannedOf(items: readonly PlanItem[], { missing, denied, unread }: PlanErrors) {
+  const errors = [...missing, ...denied, ...unread];
+  const complete = unread.length + denied.length === 0;
+  return {
     items,
-    errors: [...denied, ...unread],
-  });
+    summary: planSummary(items, unread.length),
+    errors,
+    complete,
+    exitCode: planExitCode(items, { errors, complete }),
+    counts: {
+      unread: unread.length,
+      clusters: new Set(items.map(({ cluster }) => JSON.stringify(cluster))).size,
+    },
+  };
 }
 
 function keyOf({ kind, metadata: { namespace, name } }: Component): string {
@@ -172,7 +197,7 @@ function unavailable(component: Component, { reason, sentence: message }: FleetE
 }
 
 /** Counts what would change. */
-export function planSummary(items: readonly PlanItem[], unread: number): PlanSummary {
+function planSummary(items: readonly PlanItem[], unread: number): PlanSummary {
   const changes = items.flatMap((item) => item.changes ?? []);
   const count = (action: PlannedChange["action"]): number =>
     changes.filter((change) => change.action === action).length;
@@ -189,7 +214,10 @@ export function planSummary(items: readonly PlanItem[], unread: number): PlanSum
 }
 
 /** 2: something would not be installed; 3: a cluster could not be read; 1: something would change, or a name does not exist. */
-export function planExitCode({ items, errors, complete }: Plan): ExitCode {
+function planExitCode(
+  items: readonly PlanItem[],
+  { errors, complete }: Pick<Report<PlanItem>, "errors"> & { readonly complete: boolean },
+): ExitCode {
   const isRefused = items.some(
     ({ blocked, changes }) =>
       blocked !== null || changes?.some(({ action }) => action === "refused") === true,

@@ -11,29 +11,20 @@ import {
   targetVersion,
   versionRefusal,
 } from "../../../../render/release/version.ts";
-import { fieldChanges, fetchSources } from "../../compare/comparable.ts";
+import { fieldChanges } from "../../compare/comparable.ts";
 import { withSpec } from "../../compare/render-component.ts";
 import type { RenderSettings } from "../../compare/render-component.ts";
-import { readHubId } from "../../compare/target-installation.ts";
-import { selectInstallations } from "../../hub/installations.ts";
+import type { Fleet } from "../../fleet/fleet.ts";
 import { knfOf } from "../../output/knf-of.ts";
 import { nameKey } from "../../output/names.ts";
-import { notFoundErrors, reportOf, stampAt } from "../../output/report.ts";
-import type { Selection } from "../../selection/selection.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
-import { mapLimited, readEach, unreadErrors } from "../../spokes/read-clusters.ts";
+import { mapLimited } from "../../spokes/read-clusters.ts";
 import { findWays } from "../../spokes/wayless.ts";
 import { askHub, type HubAnswer, planItem, type PlanItem } from "./plan-item.ts";
-import { type Plan, type PlanDeps, planSummary } from "./plan.ts";
+import { type Planned, plannedOf, readLooks } from "./plan.ts";
 import { readUpgrades, type UpgradeLook } from "./upgrade-look.ts";
 import { readSetsAtVersion, type SetAtVersion } from "./upgrade-sets.ts";
 import { hopsTo, type Refusal, refusalsOf, type UpgradeFacts } from "./upgrade.ts";
-
-/** Which components, and to which version. */
-export interface UpgradeWish {
-  readonly selection: Selection;
-  readonly version: string;
-}
 
 /** A component and what it would become. */
 interface Step {
@@ -47,11 +38,14 @@ interface Step {
  * nothing is changed.
  */
 export async function planUpgrade(
-  { selection, version }: UpgradeWish,
-  { access, limits, settings, now }: PlanDeps,
-  signal: AbortSignal,
-): Promise<Plan> {
-  const { components, missing } = await selectInstallations(access, selection, signal);
+  fleet: Fleet,
+  version: string,
+  settings: RenderSettings,
+): Promise<Planned> {
+  const { signal, now } = fleet;
+  const access = await fleet.access();
+  const { components, missing } = await fleet.installations();
+  const limits = fleet.limits();
   const sets = await readSetsAtVersion(components, { access, now, version }, signal);
   const steps = inRolloutOrder(
     components.map((before) => stepOf(before, version, sets.get(before.metadata.uid))),
@@ -61,14 +55,10 @@ export async function planUpgrade(
     answerTo(step, access, deadline),
   );
   const targets = steps.map(({ after }) => after);
-  const { near, wayless } = await findWays(targets, { access, limits }, signal);
-  const releases = await releasesFor(near, settings);
-  await fetchSources(near, settings);
-  const hubId = await readHubId(access, signal);
-  const read = readUpgrades(near, { settings, releases, hubId });
-  const readings = await readEach(near, { access, limits, read }, signal);
-  const looks = new Map(
-    [...readings.values()].flatMap((one) => (one.kind === "read" ? one.facts : [])),
+  const ways = await findWays(targets, { access, limits }, signal);
+  const releases = await releasesFor(ways.near, settings);
+  const { looks, unread } = await readLooks(fleet, ways, settings, (hubId) =>
+    readUpgrades(ways.near, { settings, releases, hubId }),
   );
   const items = steps.flatMap((step, at) => {
     const answer = answers[at];
@@ -76,14 +66,8 @@ export async function planUpgrade(
     const found = looks.get(step.before.metadata.uid);
     return [itemOf(step, { answer, found, settings, releases })];
   });
-  const unread = unreadErrors(new Map([...wayless, ...readings]));
   const denied = [...looks.values()].flatMap(({ look }) => look.errors);
-  return reportOf("Plan", stampAt(now()), {
-    complete: unread.length + denied.length === 0,
-    summary: planSummary(items, unread.length),
-    items,
-    errors: [...notFoundErrors(missing), ...denied, ...unread],
-  });
+  return plannedOf(items, { missing, denied, unread });
 }
 
 /** The releases; undefined where no cluster can be read, and where none are found but the version rule refuses each step already. */

@@ -1,11 +1,13 @@
 import { plainText } from "../../../../api/foreign-text.ts";
+import type { Fleet } from "../../fleet/fleet.ts";
+import type { Report } from "../../main/report.ts";
 import { clusterNames, codedReason, nameOf, shortNameOf } from "../../output/names.ts";
-import { type Asked, countOf, unreadNotes } from "../../output/notes.ts";
-import { codedError } from "../../output/report.ts";
-import { stepLine, words } from "../../output/steps.ts";
+import { countOf } from "../../output/notes.ts";
+import { codedError, type ReportError } from "../../output/report.ts";
+import { type Commands, stepLine, words } from "../../output/steps.ts";
 import { type Cell, orNone, type Table } from "../../output/table.ts";
 import type { PlanItem } from "./plan-item.ts";
-import type { Plan } from "./plan.ts";
+import type { Planned } from "./plan.ts";
 import type { Upgrade } from "./upgrade.ts";
 
 const unknown: Cell = { text: "<unknown>", tone: "warning" };
@@ -24,8 +26,42 @@ const headers = [
   "MESSAGE",
 ];
 
+/** The plan of an upgrade as it is printed: counts below the table, clusters that could not be read, and the next steps. */
+export function upgradeReport(
+  planned: Planned,
+  version: string,
+  { commands }: Pick<Fleet, "commands">,
+): Report<PlanItem> {
+  const { blocked, components, pods } = planned.summary;
+  return {
+    ...planned,
+    tables: (isWide, items) => [upgradeTable(items, planned.errors, isWide)],
+    name: ({ installation }) => nameOf(installation),
+    notes: (items) => {
+      const upgrading = items.filter(({ upgrade }) => upgrade?.hops?.length !== 0).length;
+      return [
+        ...(components === 0 ? ["No matching Knative installations found."] : []),
+        `${upgrading} of ${countOf(components, "component")} would get another version; ${countOf(pods, "pod")} would restart.`,
+        ...(blocked === 0
+          ? []
+          : [
+              `${blocked} of ${countOf(components, "component")} could not be upgraded:`,
+              ...refusalLines(items),
+            ]),
+        ...warningLines(items),
+        "Nothing was changed.",
+      ];
+    },
+    next: (items) => stepsOf(items, version, commands),
+  };
+}
+
 /** One row for each component: its way to the version, and what its cluster says about the version. In wide output with the workloads that restart, and whole sentences. */
-export function upgradeTable({ items, errors }: Plan, wide: boolean): Table {
+function upgradeTable(
+  items: readonly PlanItem[],
+  errors: readonly ReportError[],
+  wide: boolean,
+): Table {
   const clusterOf = clusterNames(items.map(({ cluster }) => cluster));
   return {
     headers,
@@ -99,7 +135,7 @@ function restartsCell(item: PlanItem, wide: boolean): Cell {
 
 interface Saying {
   readonly upgrade: Upgrade;
-  readonly errors: Plan["errors"];
+  readonly errors: readonly ReportError[];
   readonly wide: boolean;
 }
 
@@ -116,7 +152,7 @@ function messageCell(item: PlanItem, { upgrade, errors, wide }: Saying): Cell {
   return upgrade.hops?.length === 0 ? "installed already" : setText(upgrade, wide);
 }
 
-function unreadError({ cluster, changes }: PlanItem, errors: Plan["errors"]) {
+function unreadError({ cluster, changes }: PlanItem, errors: readonly ReportError[]) {
   if (changes !== null) return undefined;
   const id = cluster === null ? null : `${cluster.namespace}/${cluster.name}`;
   return errors.find((error) => error.cluster === id);
@@ -131,35 +167,6 @@ function setText({ set }: Upgrade, wide: boolean): string {
 
 function sentenceOf(said: Upgrade["refusals"][number]): string {
   return `${codedReason(said)}: ${said.message}`;
-}
-
-/** The installations, as `-o name` prints them. */
-export function upgradeNames({ items }: Plan): readonly string[] {
-  return items.map(({ installation }) => nameOf(installation));
-}
-
-/** Lines below the table: counts, clusters that could not be read, and the next steps. */
-export function upgradeNotes(
-  { items, errors, summary }: Plan,
-  asked: Asked & { readonly version: string },
-): readonly string[] {
-  const clusters = new Set(items.map(({ cluster }) => JSON.stringify(cluster))).size;
-  const { blocked, components, pods } = summary;
-  const upgrading = items.filter(({ upgrade }) => upgrade?.hops?.length !== 0).length;
-  return [
-    ...(components === 0 ? ["No matching Knative installations found."] : []),
-    `${upgrading} of ${countOf(components, "component")} would get another version; ${countOf(pods, "pod")} would restart.`,
-    ...(blocked === 0
-      ? []
-      : [
-          `${blocked} of ${countOf(components, "component")} could not be upgraded:`,
-          ...refusalLines(items),
-        ]),
-    ...warningLines(items),
-    "Nothing was changed.",
-    ...unreadNotes(errors, { unread: summary.unread, clusters }, asked),
-    ...stepsOf(items, asked),
-  ];
 }
 
 const shownLines = 10;
@@ -192,7 +199,8 @@ function linesOf(
 /** One command for a missing right, and one for a component that has to go over another version. */
 function stepsOf(
   items: readonly PlanItem[],
-  { commands: { knfleet }, version }: Asked & { readonly version: string },
+  version: string,
+  { knfleet }: Commands,
 ): readonly string[] {
   const lacking = items.find(({ upgrade }) => (upgrade?.rights?.missing.length ?? 0) > 0);
   const far = items.find(({ upgrade }) => (upgrade?.hops?.length ?? 0) > 1);

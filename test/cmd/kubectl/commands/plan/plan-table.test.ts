@@ -33,7 +33,7 @@ const changes = [
   change("pods", [label], 2),
 ];
 const names = (wide: boolean, items: readonly PlanItem[]): readonly unknown[] =>
-  planTable({ items }, wide).rows.map(([, , kind, , name, pods]) => [kind, name, pods]);
+  planTable(items, wide).rows.map(([, , kind, , name, pods]) => [kind, name, pods]);
 
 test("objects that get the same labels and nothing else are one row", () => {
   expect(names(false, [itemOf(changes)])).toEqual([
