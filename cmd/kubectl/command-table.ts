@@ -6,9 +6,10 @@ import { deployments } from "./commands/deployments/command.ts";
 import { diagnoseEntry, explainEntry, gatherEntry } from "./commands/diagnosis-entries.ts";
 import { diff } from "./commands/diff/command.ts";
 import { events } from "./commands/events/command.ts";
-import { logsEntry, statusEntry, topEntry } from "./commands/fleet-entries.ts";
+import { statusEntry, topEntry } from "./commands/fleet-entries.ts";
 import { get } from "./commands/get/command.ts";
 import { images } from "./commands/images/command.ts";
+import { logs } from "./commands/logs/command.ts";
 import { mcpEntry } from "./commands/mcp-entry.ts";
 import { migrateEntries, migrateGroup } from "./commands/migrate-entries.ts";
 import { orphans } from "./commands/orphans/command.ts";
@@ -42,7 +43,7 @@ export const commandTable = (): readonly CommandEntry[] => [
   wait,
   ...rolloutEntries(),
   events,
-  logsEntry(),
+  logs,
   tree,
   gatherEntry(),
   explainEntry(),

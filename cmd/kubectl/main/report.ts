@@ -12,6 +12,8 @@ export interface Looks {
   readonly width: number | undefined;
 }
 
+type Line<Item> = (item: Item, looks: Looks) => string;
+
 /** What a command has found. It is printed in every format, and exit code, `complete` and notes follow from it. */
 export interface Report<Item> {
   readonly items: readonly Item[];
@@ -25,6 +27,8 @@ export interface Report<Item> {
   readonly heading?: (looks: Looks, items: readonly Item[]) => string;
   /** Absent: the heading says everything. */
   readonly columns?: Columns<Item>;
+  /** An item as a line with its end, in place of a row. */
+  readonly line?: Line<Item>;
   /** Tables in place of one with `columns`, their rows as `--sort-by` wants them. `items`: in that order. */
   readonly tables?: (isWide: boolean, items: readonly Item[]) => readonly Table[];
   /** The lines of `-o name` for an item; undefined: the item has none. Absent: the items have no names. */
@@ -57,7 +61,11 @@ export interface Stream<Item> {
   readonly first: readonly Item[];
   /** Names that do not exist. */
   readonly missing: readonly ReportError[];
-  readonly columns: Columns<Item>;
+  readonly columns?: Columns<Item>;
+  /** An item as a line with its end, in place of a row. */
+  readonly line?: Line<Item>;
+  /** Lines for people before anything comes. */
+  readonly notes?: readonly string[];
   /** Goes on until the signal of the command aborts. Absent: nothing can come. */
   readonly follow?: (
     show: (item: Item) => void,

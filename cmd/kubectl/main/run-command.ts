@@ -34,8 +34,9 @@ export async function runCommand<Flags extends CommandFlags, Item>(
   signal: AbortSignal,
 ): Promise<ExitCode> {
   const values = valuesOf(spec.options, { ...input.options });
-  const { live, watch }: { readonly live?: unknown; readonly watch?: unknown } = values;
+  const { live, watch, follow }: { [name in "live" | "watch" | "follow"]?: unknown } = values;
   if (watch === true) checkStreamFlags(input.flags, "-w");
+  if (follow === true) checkStreamFlags(input.flags, "-f");
   const reachesSpokes = spec.reachesSpokes ?? live !== false;
   const options = {
     reachesSpokes,
@@ -96,26 +97,32 @@ async function sortedDocument<Item>(
 
 function renderingOf<Item>(
   document: ReportDocument<string, unknown, Item>,
-  { columns, heading, name, tables }: Report<Item>,
+  { columns, heading, line, name, tables }: Report<Item>,
   { flags, terminal }: Input,
 ): Omit<Rendering, "notes"> {
   const { items } = document;
-  const { stdout } = terminal;
-  const isWide = flags.output === "wide";
-  const isCut = stdout.isTTY === true && !isWide && (stdout.columns ?? 0) > 0;
-  const looks: Looks = {
-    isWide,
-    paint: painterFor(terminal, flags.color),
-    width: isCut ? stdout.columns : undefined,
-  };
+  const looks = looksOf({ flags, terminal });
+  const { isWide } = looks;
   const blocks = tables?.(isWide, items).map((table) => tableText(table, flags, terminal));
-  const text = [heading?.(looks, items), blocks?.join("\n")].join("");
+  const lines = line === undefined ? [] : items.map((item) => line(item, looks));
+  const text = [heading?.(looks, items), blocks?.join("\n"), ...lines].join("");
   const times = timesOf(flags, terminal);
   return {
     document,
     heading: text,
     ...(columns === undefined ? {} : { table: () => tableOf(items, columns, { isWide, times }) }),
     ...(name === undefined ? {} : { names: items.flatMap((item) => name(item) ?? []) }),
+  };
+}
+
+function looksOf({ flags, terminal }: Input): Looks {
+  const { stdout } = terminal;
+  const isWide = flags.output === "wide";
+  const isCut = stdout.isTTY === true && !isWide && (stdout.columns ?? 0) > 0;
+  return {
+    isWide,
+    paint: painterFor(terminal, flags.color),
+    width: isCut ? stdout.columns : undefined,
   };
 }
 
@@ -143,24 +150,31 @@ function countsIn(summary: unknown): ReadCounts {
 
 /** Prints items as they come, and failures on standard error. */
 async function printStream<Item>(
-  { first, missing, columns, follow }: Stream<Item>,
-  { flags, terminal }: Input,
+  { first, missing, columns = {}, line, notes = [], follow }: Stream<Item>,
+  input: Input,
 ): Promise<ExitCode> {
+  const { flags, terminal } = input;
   const { stdout, stderr } = terminal;
+  const looks = looksOf(input);
   const show = (items: readonly Item[], headers: boolean): void => {
     if (flags.output === "json") {
       stdout.write(items.map(jsonLine).join(""));
       return;
     }
-    const looks = { isWide: flags.output === "wide", times: timesOf(flags, terminal) };
-    stdout.write(tableText(tableOf(items, columns, looks), { ...flags, headers }, terminal));
+    if (line !== undefined) {
+      stdout.write(items.map((item) => line(item, looks)).join(""));
+      return;
+    }
+    const table = tableOf(items, columns, { ...looks, times: timesOf(flags, terminal) });
+    stdout.write(tableText(table, { ...flags, headers }, terminal));
   };
   const tell = (errors: readonly ReportError[]): void => {
     const lines = unreadNotes(errors, { unread: 0, clusters: 0 });
-    stderr.write(lines.map((line) => `${line.trim()}\n`).join(""));
+    stderr.write(lines.map((text) => `${text.trim()}\n`).join(""));
   };
   show(first, flags.headers);
   tell(missing);
+  if (!flags.quiet) stderr.write(notes.map((note) => `${note}\n`).join(""));
   const failures: ReportError[] = [];
   await follow?.(
     (item) => show([item], false),

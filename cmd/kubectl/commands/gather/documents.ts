@@ -10,9 +10,12 @@ import {
 import type { RenderingFlags } from "../../compare/rendering-options.ts";
 import { messageOf, UsageError } from "../../errors.ts";
 import { failureReason } from "../../failure.ts";
+import { Fleet } from "../../fleet/fleet.ts";
+import { documentOf } from "../../main/run-command.ts";
 import { countedReading, type OnProgress } from "../../output/progress.ts";
 import type { Selection } from "../../selection/selection.ts";
-import type { LogDeps } from "../logs/read-logs.ts";
+import type { ClusterAccess } from "../../spokes/cluster-access.ts";
+import type { ReadLimits } from "../../spokes/read-clusters.ts";
 import type { KnownSecrets } from "./known-secrets.ts";
 
 /** Flags of `gather` alone. */
@@ -34,6 +37,14 @@ export interface Documents {
 }
 
 const noDocuments: Documents = { documents: {}, errors: [] };
+
+interface LogDeps {
+  readonly access: ClusterAccess;
+  readonly limits: ReadLimits;
+  /** False: the hub alone. */
+  readonly live: boolean;
+  readonly now: () => Date;
+}
 
 interface DocumentDeps {
   readonly logs: LogDeps;
@@ -125,15 +136,17 @@ const maxStreams = 200;
 
 /** Reads the last log lines; of a recorded fleet those that its bundle has. */
 async function gatherLogs(
-  { flags: { recorded } }: GatherInput,
+  input: GatherInput,
   { logs, selection, tail }: Pick<DocumentDeps, "logs" | "selection"> & { readonly tail: number },
   signal: AbortSignal,
 ): Promise<Documents["documents"]> {
-  if (tail === 0) return {};
-  if (recorded?.documents.has(logsFile) === false) return {};
+  if (tail === 0 || input.flags.recorded?.documents.has(logsFile) === false) return {};
   const { readLogs } = await import("../logs/read-logs.ts");
+  const { access, limits, live, now } = logs;
+  const options = { reachesSpokes: live, selects: true, opened: { access, selection, limits } };
+  await using fleet = new Fleet(input, options, signal);
   const filter = { sinceTime: undefined, tail, container: undefined, maxStreams };
-  return { [logsFile]: await readLogs({ selection, filter }, logs, signal) };
+  return { [logsFile]: documentOf("LogList", await readLogs(fleet, filter, live), now()) };
 }
 
 async function gatherWalks(

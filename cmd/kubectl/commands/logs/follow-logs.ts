@@ -5,14 +5,19 @@ import { targetId } from "../../../../api/keys.ts";
 import { followComponents } from "../../hub/hub-changes.ts";
 import { type ReportError, Troubles } from "../../output/report.ts";
 import type { Selection } from "../../selection/selection.ts";
+import type { ClusterAccess } from "../../spokes/cluster-access.ts";
 import { isRemote } from "../../spokes/live-view.ts";
-import { isPulled, openLastingSpoke } from "../../spokes/read-clusters.ts";
+import { isPulled, openLastingSpoke, type ReadLimits } from "../../spokes/read-clusters.ts";
 import { followCluster, type FollowedCluster, type FollowContext } from "./follow-cluster.ts";
 import type { FollowSink } from "./follow-container.ts";
 import { findControllerSources, isAbout, findSpokeSources } from "./log-line.ts";
-import { type LogDeps, type LogFilter, controllerUnseen } from "./read-logs.ts";
+import { type LogFilter, controllerUnseen } from "./read-logs.ts";
 
-interface FollowOptions extends Pick<LogDeps, "access" | "limits" | "live"> {
+interface FollowOptions {
+  readonly access: ClusterAccess;
+  readonly limits: Pick<ReadLimits, "concurrency" | "spokeTimeoutMs">;
+  /** False: the hub alone. */
+  readonly live: boolean;
   readonly selection: Selection;
   readonly filter: LogFilter;
   readonly sink: FollowSink;

@@ -3,18 +3,12 @@ import type { KubeClient } from "../../../../access/kube/kube-client.ts";
 import { withTimeout } from "../../../../access/time/deadline.ts";
 import { systemClock } from "../../../../access/time/system-clock.ts";
 import type { Component } from "../../../../api/component.ts";
-import { selectInstallations } from "../../hub/installations.ts";
-import {
-  notFoundErrors,
-  type ReportDocument,
-  type ReportError,
-  reportOf,
-  stampAt,
-} from "../../output/report.ts";
-import type { Selection } from "../../selection/selection.ts";
+import type { Fleet } from "../../fleet/fleet.ts";
+import type { Report } from "../../main/report.ts";
+import type { ReportDocument, ReportError } from "../../output/report.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
 import { isRemote } from "../../spokes/live-view.ts";
-import { readEach, type ReadLimits, unreadErrors } from "../../spokes/read-clusters.ts";
+import { targetsOf } from "../../spokes/read-clusters.ts";
 import { unreadBecause } from "../../spokes/spoke-reading.ts";
 import {
   findControllerSources,
@@ -46,64 +40,40 @@ export interface LogFilter {
   readonly maxStreams: number;
 }
 
-export interface LogDeps {
-  readonly access: ClusterAccess;
-  readonly limits: ReadLimits;
-  /** False: the hub alone. */
-  readonly live: boolean;
-  readonly now: () => Date;
-}
-
 /** Log lines of one cluster, and the sources that could not be read. */
 interface ClusterLogs {
   readonly streams: readonly (readonly LogItem[])[];
   readonly errors: readonly ReportError[];
 }
 
-/** Reads the log lines of controllers on the hub about the selected installations, and those of their Deployments, by time. Throws only when the hub cannot be read. */
+/** Reads the log lines of controllers on the hub about the selected installations, and with `live` those of their Deployments, by time. Throws only when the hub cannot be read. */
 export async function readLogs(
-  { selection, filter }: { readonly selection: Selection; readonly filter: LogFilter },
-  { access, limits, live, now }: LogDeps,
-  signal: AbortSignal,
-): Promise<LogList> {
-  const { components, missing } = await selectInstallations(access, selection, signal);
+  fleet: Fleet,
+  filter: LogFilter,
+  live: boolean,
+): Promise<Report<LogItem> & { readonly summary: LogSummary }> {
+  const { components, missing } = await fleet.installations();
+  const access = await fleet.access();
   const budget = new StreamBudget(filter.maxStreams);
-  const [hub, readings] = await Promise.all([
-    readHubLogs(components, { access, filter, budget }, signal),
-    readEach(
-      live ? components : components.filter((component) => !isRemote(component)),
-      {
-        access,
-        limits,
-        read: async (cluster, deadline) => {
-          const sources = await findSpokeSources(components, cluster, deadline);
-          const place = { ...cluster, id: cluster.id === "" ? null : cluster.id };
-          return readSources(sources, { ...place, filter, budget }, deadline);
-        },
-      },
-      signal,
-    ),
+  const near = live ? components : components.filter((component) => !isRemote(component));
+  const [hub, spokes] = await Promise.all([
+    readHubLogs(components, { access, filter, budget }, fleet.signal),
+    fleet.read(targetsOf(near), async (cluster, deadline) => {
+      const sources = await findSpokeSources(components, cluster, deadline);
+      const place = { ...cluster, id: cluster.id === "" ? null : cluster.id };
+      return readSources(sources, { ...place, filter, budget }, deadline);
+    }),
   ]);
-  const read = [hub, ...[...readings.values()].flatMap(factsOf)];
+  const read = [hub, ...spokes.all.map(([, logs]) => logs)];
   const streams = read.flatMap((one) => one.streams);
   const items = inTimeOrder(streams);
-  const unread = unreadErrors(readings);
-  const errors = [...read.flatMap((one) => one.errors), ...unread];
-  return reportOf("LogList", stampAt(now()), {
-    complete: errors.length === 0,
-    summary: {
-      lines: items.length,
-      streams: streams.length,
-      clusters: readings.size,
-      unread: unread.length,
-    },
+  const errors = [...read.flatMap((one) => one.errors), ...spokes.unread];
+  return {
     items,
-    errors: [...notFoundErrors(missing), ...errors],
-  });
-}
-
-function factsOf<Facts>(reading: { readonly kind: string; readonly facts?: Facts }): Facts[] {
-  return reading.facts === undefined ? [] : [reading.facts];
+    summary: { lines: items.length, streams: streams.length, ...spokes.counts },
+    errors: [...missing, ...errors],
+    complete: errors.length === 0,
+  };
 }
 
 /** Limits the containers that are read on all clusters. */
@@ -124,7 +94,11 @@ class StreamBudget {
 
 async function readHubLogs(
   components: readonly Component[],
-  { access, filter, budget }: Pick<LogDeps, "access"> & Pick<LogPlace, "filter" | "budget">,
+  {
+    access,
+    filter,
+    budget,
+  }: Pick<LogPlace, "filter" | "budget"> & { readonly access: ClusterAccess },
   signal: AbortSignal,
 ): Promise<ClusterLogs> {
   const { hub, hubTimeoutMs } = access;

@@ -27,10 +27,6 @@ const argumentSchemas = {
   set: textArgument("A fleet set: kss/NAME or kes/NAME"),
   stage: textArgument("Only the clusters of this stage of the set"),
   live: switchArgument("False: only what the hub says; no cluster is read"),
-  since: textArgument("Not older than this duration, such as 30m or 2h", 20),
-  tail: textArgument("Last lines of each container, such as 50; default 20", 6),
-  container: textArgument("Only containers of this name"),
-  version: textArgument("Version of Knative, such as 1.23", 100),
   revision: textArgument("Name or number of one revision, for its content"),
 } as const;
 

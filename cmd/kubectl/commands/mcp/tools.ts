@@ -8,8 +8,9 @@ import { deployments } from "../deployments/command.ts";
 import { diagnoseEntry, explainEntry } from "../diagnosis-entries.ts";
 import { diff } from "../diff/command.ts";
 import { events } from "../events/command.ts";
-import { logsEntry, statusEntry } from "../fleet-entries.ts";
+import { statusEntry } from "../fleet-entries.ts";
 import { get } from "../get/command.ts";
+import { logs } from "../logs/command.ts";
 import { orphans } from "../orphans/command.ts";
 import { plan } from "../plan/command.ts";
 import { rolloutEntries } from "../rollout-entries.ts";
@@ -53,7 +54,7 @@ function offered(): readonly Offered[] {
     [deployments],
     [tree],
     [events],
-    [logsEntry(), [...installations, "since", "tail", "container", "live"]],
+    [logs],
     [get],
     [orphans],
     [workloads],

@@ -10,6 +10,7 @@ import type { Terminal } from "../../output/terminal.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
 import type { ReadLimits } from "../../spokes/read-clusters.ts";
 import { events } from "../events/command.ts";
+import { logs } from "../logs/command.ts";
 import type { StatusItem } from "../status/status-item.ts";
 import { statusDetailText } from "../status/status-text.ts";
 import { status } from "../status/status.ts";
@@ -136,5 +137,5 @@ const actions: Readonly<
   diagnose: async (input, signal) =>
     (await import("../diagnose/diagnose-action.ts")).runDiagnose(input, signal),
   events: async (input, signal) => (await events.load())(input, signal),
-  logs: async (input, signal) => (await import("../logs/logs-action.ts")).runLogs(input, signal),
+  logs: async (input, signal) => (await logs.load())(input, signal),
 };
