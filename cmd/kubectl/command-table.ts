@@ -6,7 +6,7 @@ import { deployments } from "./commands/deployments/command.ts";
 import { diagnoseEntry, explainEntry, gatherEntry } from "./commands/diagnosis-entries.ts";
 import { diff } from "./commands/diff/command.ts";
 import { events } from "./commands/events/command.ts";
-import { statusEntry, topEntry } from "./commands/fleet-entries.ts";
+import { topEntry } from "./commands/fleet-entries.ts";
 import { get } from "./commands/get/command.ts";
 import { images } from "./commands/images/command.ts";
 import { logs } from "./commands/logs/command.ts";
@@ -16,6 +16,7 @@ import { orphans } from "./commands/orphans/command.ts";
 import { plan } from "./commands/plan/command.ts";
 import { registerEntry, unregisterEntry } from "./commands/register-entries.ts";
 import { rolloutEntries, rolloutGroup } from "./commands/rollout-entries.ts";
+import { status } from "./commands/status/command.ts";
 import { tree } from "./commands/tree/command.ts";
 import { uiEntry } from "./commands/ui-entry.ts";
 import { version } from "./commands/version/command.ts";
@@ -30,7 +31,7 @@ import {
 
 /** All commands, for help, docs/cli.md and completion. The code of an action is loaded when it is chosen. */
 export const commandTable = (): readonly CommandEntry[] => [
-  statusEntry(),
+  status,
   topEntry(),
   uiEntry(),
   deployments,

@@ -14,6 +14,7 @@ import { namedNamespace, namespaceOf } from "../selection/hub-namespace.ts";
 import { readSelection } from "../selection/selection-file.ts";
 import type { Selection } from "../selection/selection.ts";
 import type { ClusterAccess } from "../spokes/cluster-access.ts";
+import { keepSpokes } from "../spokes/kept-spokes.ts";
 import { openClusterAccess } from "../spokes/open-cluster-access.ts";
 import {
   readClusters,
@@ -89,6 +90,7 @@ export class Fleet implements AsyncDisposable {
   readonly #input: ActionInput<object>;
   readonly #options: FleetOptions;
   #access: Promise<ClusterAccess> | undefined;
+  #lasting: ClusterAccess | undefined;
   #selection: Promise<Selection> | undefined;
   #reading: OpenReading | undefined;
 
@@ -118,6 +120,11 @@ export class Fleet implements AsyncDisposable {
     const options = { env: this.env, spokes: reachesSpokes };
     this.#access ??= openClusterAccess(this.flags, options, this.signal);
     return this.#access;
+  }
+
+  /** The same, with connections to spokes that stay open until the end. */
+  async lastingAccess(): Promise<ClusterAccess> {
+    return (this.#lasting ??= keepSpokes(await this.access()));
   }
 
   /** Asks the hub, within the time for one request. */
@@ -191,6 +198,7 @@ export class Fleet implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.endProgress();
+    await this.#lasting?.[Symbol.asyncDispose]();
     const access = await this.#access?.catch(() => undefined);
     await access?.[Symbol.asyncDispose]();
   }

@@ -1,17 +1,10 @@
 import { isRecord } from "../../../api/fields.ts";
-import {
-  type ActionInput,
-  checkStreamFlags,
-  print,
-  type Rendering,
-  tableText,
-  timesOf,
-} from "../action.ts";
+import { type ActionInput, print, type Rendering, tableText, timesOf } from "../action.ts";
 import { type ExitCode, exitCodes } from "../errors.ts";
 import { Fleet } from "../fleet/fleet.ts";
 import { tableOf } from "../output/columns.ts";
 import { isMissing, unreadNotes } from "../output/notes.ts";
-import { jsonLine } from "../output/output-format.ts";
+import { isDocument, jsonLine } from "../output/output-format.ts";
 import {
   listExitCode,
   type ReportDocument,
@@ -34,9 +27,7 @@ export async function runCommand<Flags extends CommandFlags, Item>(
   signal: AbortSignal,
 ): Promise<ExitCode> {
   const values = valuesOf(spec.options, { ...input.options });
-  const { live, watch, follow }: { [name in "live" | "watch" | "follow"]?: unknown } = values;
-  if (watch === true) checkStreamFlags(input.flags, "-w");
-  if (follow === true) checkStreamFlags(input.flags, "-f");
+  const { live }: { readonly live?: unknown } = values;
   const reachesSpokes = spec.reachesSpokes ?? live !== false;
   const options = {
     reachesSpokes,
@@ -48,12 +39,33 @@ export async function runCommand<Flags extends CommandFlags, Item>(
   if ("first" in found) return await printStream(found, input);
   if ("text" in found) {
     documentOutput(input.terminal).write(found.text);
-    input.terminal.stderr.write(found.notes.map((note) => `${note}\n`).join(""));
+    input.terminal.stderr.write(linesOf(found.notes));
     return exitCodes.fine;
   }
+  if (found.follow !== undefined) return await followReport(spec.document, found, input);
   const exitCode = await printReport(spec.document, found, input);
   if (found.failure === undefined) return exitCode;
   throw Object.assign(found.failure, { isPrinted: true });
+}
+
+/** Prints a report, and then what changes. */
+async function followReport<Item>(
+  kind: string,
+  report: Report<Item>,
+  input: Input,
+): Promise<ExitCode> {
+  const { flags, terminal } = input;
+  const show = async (part: Report<Item>, headers: boolean): Promise<void> => {
+    if (isDocument(flags)) terminal.stdout.write(part.items.map(jsonLine).join(""));
+    else await printReport(kind, part, { terminal, flags: { ...flags, headers } });
+  };
+  await show(report, flags.headers);
+  const tell = (lines: readonly string[]) => terminal.stderr.write(linesOf(lines));
+  return (await report.follow?.(show, tell)) ?? exitCodes.fine;
+}
+
+function linesOf(lines: readonly string[]): string {
+  return lines.map((line) => `${line}\n`).join("");
 }
 
 /** Prints a report in the format of the command line. Returns its exit code. Throws UsageError. */
@@ -70,7 +82,7 @@ export async function printReport<Item>(
     await print({ ...renderingOf(document, report, input), notes }, flags, terminal);
   } else {
     terminal.stdout.write(special[1](document.items));
-    if (!flags.quiet) terminal.stderr.write(notes.map((note) => `${note}\n`).join(""));
+    if (!flags.quiet) terminal.stderr.write(linesOf(notes));
   }
   return report.exitCode ?? listExitCode(document);
 }
@@ -89,7 +101,7 @@ async function sortedDocument<Item>(
   report: Report<Item>,
   { flags: { sortBy }, terminal }: Input,
 ): Promise<ReportDocument<string, unknown, Item>> {
-  const document = documentOf(kind, report, terminal.now());
+  const document = { ...documentOf(kind, report, terminal.now()), ...report.fields };
   if (sortBy === undefined) return document;
   const { sortedBy } = await import("../output/jsonpath.ts");
   return sortedBy(document, report.sortPath?.(sortBy) ?? sortBy);
@@ -97,20 +109,22 @@ async function sortedDocument<Item>(
 
 function renderingOf<Item>(
   document: ReportDocument<string, unknown, Item>,
-  { columns, heading, line, name, tables }: Report<Item>,
+  { columns, footer, heading, line, name, tables, warnings }: Report<Item>,
   { flags, terminal }: Input,
 ): Omit<Rendering, "notes"> {
   const { items } = document;
   const looks = looksOf({ flags, terminal });
-  const { isWide } = looks;
-  const blocks = tables?.(isWide, items).map((table) => tableText(table, flags, terminal));
+  const blocks = tables?.(looks, items)
+    .map((table) => tableText(table, flags, terminal))
+    .filter((block) => block !== "");
   const lines = line === undefined ? [] : items.map((item) => line(item, looks));
   const text = [heading?.(looks, items), blocks?.join("\n"), ...lines].join("");
-  const times = timesOf(flags, terminal);
   return {
     document,
     heading: text,
-    ...(columns === undefined ? {} : { table: () => tableOf(items, columns, { isWide, times }) }),
+    footer: footer?.(looks, items),
+    warnings,
+    ...(columns === undefined ? {} : { table: () => tableOf(items, columns, looks) }),
     ...(name === undefined ? {} : { names: items.flatMap((item) => name(item) ?? []) }),
   };
 }
@@ -123,6 +137,7 @@ function looksOf({ flags, terminal }: Input): Looks {
     isWide,
     paint: painterFor(terminal, flags.color),
     width: isCut ? stdout.columns : undefined,
+    times: timesOf(flags, terminal),
   };
 }
 
@@ -131,9 +146,9 @@ function notesOf<Item>(
   items: readonly Item[],
   { flags }: Input,
 ): readonly string[] {
-  const { notes, counts = countsIn(report.summary), next, failure } = report;
+  const { notes, counts = countsIn(report.summary), next, failure, tellsErrors } = report;
   // A failure is explained by itself.
-  const errors = failure === undefined ? report.errors : [];
+  const errors = failure === undefined && tellsErrors !== true ? report.errors : [];
   const asked = { commands: commandsOf(flags), recorded: flags.bundle !== undefined };
   const advised = report.advises === false ? undefined : asked;
   return [
@@ -165,16 +180,16 @@ async function printStream<Item>(
       stdout.write(items.map((item) => line(item, looks)).join(""));
       return;
     }
-    const table = tableOf(items, columns, { ...looks, times: timesOf(flags, terminal) });
+    const table = tableOf(items, columns, looks);
     stdout.write(tableText(table, { ...flags, headers }, terminal));
   };
   const tell = (errors: readonly ReportError[]): void => {
     const lines = unreadNotes(errors, { unread: 0, clusters: 0 });
-    stderr.write(lines.map((text) => `${text.trim()}\n`).join(""));
+    stderr.write(linesOf(lines.map((text) => text.trim())));
   };
   show(first, flags.headers);
   tell(missing);
-  if (!flags.quiet) stderr.write(notes.map((note) => `${note}\n`).join(""));
+  if (!flags.quiet) stderr.write(linesOf(notes));
   const failures: ReportError[] = [];
   await follow?.(
     (item) => show([item], false),

@@ -81,7 +81,7 @@ export async function readPermissions(
     summary: { clusters: wayless.size + read.counts.clusters, lacking, unread: unread.length },
     errors: [...notFoundErrors(found.missing), ...errors, ...unread],
     exitCode: lacking > 0 ? exitCodes.unhealthy : undefined,
-    tables: (isWide, sorted) => [permissionTable(sorted, isWide)],
+    tables: ({ isWide }, sorted) => [permissionTable(sorted, isWide)],
     formats: { clusterrole: missingRoleText },
     notes: (sorted) => [
       ...found.notes,

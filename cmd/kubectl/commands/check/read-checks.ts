@@ -34,7 +34,7 @@ export async function readChecks(fleet: Fleet, options: CheckFlags): Promise<Rep
     complete,
     cliVersion,
     exitCode: checkExitCode(report, options.failOn ?? "error"),
-    tables: (isWide, items) => [checkTable(items, isWide)],
+    tables: ({ isWide }, items) => [checkTable(items, isWide)],
     formats: { short: shortText, junit: (items) => junitText(items, summary) },
     notes: (items) => (isText ? [] : checkNotes(items, summary, width)),
   };

@@ -5,6 +5,7 @@ import { Semaphore } from "../../../../access/time/semaphore.ts";
 import { systemClock } from "../../../../access/time/system-clock.ts";
 import type { Component } from "../../../../api/component.ts";
 import { targetId } from "../../../../api/keys.ts";
+import { checkStreamFlags } from "../../action.ts";
 import type { Fleet } from "../../fleet/fleet.ts";
 import { followComponents } from "../../hub/hub-changes.ts";
 import type { Stream } from "../../main/report.ts";
@@ -26,6 +27,7 @@ import { NamespaceWatches } from "./namespace-watches.ts";
 
 /** The present Events, and then each new or repeated Event. */
 export async function followEvents(fleet: Fleet, filter: EventFilter): Promise<Stream<EventItem>> {
+  checkStreamFlags(fleet.flags, "-w");
   const { items, errors } = await readEvents(fleet, filter);
   const selection = await fleet.selection();
   const shown = new Set<string>();

@@ -82,7 +82,7 @@ export async function getObjects(fleet: Fleet, flags: GetFlags): Promise<Report<
     items,
     summary: { objects: items.length, ...read.counts },
     errors,
-    tables: (isWide) =>
+    tables: ({ isWide }) =>
       blocks.map((block) => {
         const { items: rows } = orderedBy({ items: block.rows }, sortBy);
         return tableOf({ ...block, rows }, isWide, flags.showLabels);

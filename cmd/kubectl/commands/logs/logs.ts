@@ -1,5 +1,6 @@
 import { componentKeyOf } from "../../../../api/component.ts";
 import { plainText } from "../../../../api/foreign-text.ts";
+import { checkStreamFlags } from "../../action.ts";
 import type { Fleet } from "../../fleet/fleet.ts";
 import { listInstallations } from "../../hub/installations.ts";
 import type { Looks, Report, Stream } from "../../main/report.ts";
@@ -37,6 +38,7 @@ export async function logReport(fleet: Fleet, flags: LogsFlags): Promise<Report<
 
 /** The same, and what comes. Throws as `logReport`. */
 export async function logStream(fleet: Fleet, flags: LogsFlags): Promise<Stream<LogItem>> {
+  checkStreamFlags(fleet.flags, "-f");
   await checkRecorded(fleet);
   const filter = filterOf(flags, fleet);
   const [access, selection] = [await fleet.access(), await fleet.selection()];

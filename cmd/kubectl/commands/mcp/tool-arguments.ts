@@ -3,7 +3,6 @@ import { Ajv } from "ajv";
 import { plainText } from "../../../../api/foreign-text.ts";
 import {
   commonArguments,
-  switchArgument,
   textArgument,
   type ToolSchema,
   wordsArgument,
@@ -19,14 +18,10 @@ export type ToolArguments = {
 
 const argumentSchemas = {
   ...commonArguments,
-  names: wordsArgument(
-    "Installations: ks/NAME, ke/NAME or NAME; ks or ke alone for all of that kind",
-  ),
   targets: wordsArgument("ks/NAME, ke/NAME, cp/NAME or NAMESPACE/CLUSTERPROFILE"),
   words: wordsArgument("Reasons such as ApplyFailed, or KNF numbers such as KNF1005"),
   set: textArgument("A fleet set: kss/NAME or kes/NAME"),
   stage: textArgument("Only the clusters of this stage of the set"),
-  live: switchArgument("False: only what the hub says; no cluster is read"),
   revision: textArgument("Name or number of one revision, for its content"),
 } as const;
 

@@ -8,12 +8,12 @@ import { deployments } from "../deployments/command.ts";
 import { diagnoseEntry, explainEntry } from "../diagnosis-entries.ts";
 import { diff } from "../diff/command.ts";
 import { events } from "../events/command.ts";
-import { statusEntry } from "../fleet-entries.ts";
 import { get } from "../get/command.ts";
 import { logs } from "../logs/command.ts";
 import { orphans } from "../orphans/command.ts";
 import { plan } from "../plan/command.ts";
 import { rolloutEntries } from "../rollout-entries.ts";
+import { status } from "../status/command.ts";
 import { tree } from "../tree/command.ts";
 import { version } from "../version/command.ts";
 import { workloads } from "../workloads/command.ts";
@@ -27,8 +27,6 @@ export interface Tool {
   readonly schema: ToolSchema;
   readonly entry: CommandEntry;
 }
-
-const installations = ["names", ...selectionArguments] as const;
 
 /** A command that is declared with `command()` says its arguments itself, unless it is about a set. */
 type Offered = readonly [
@@ -48,7 +46,7 @@ function rollout(name: string): readonly CommandEntry[] {
 function offered(): readonly Offered[] {
   const ofSet = ["set", "namespace"] as const;
   return [
-    [statusEntry(), [...installations, "live"]],
+    [status],
     [diagnoseEntry(), ["targets", ...selectionArguments]],
     [explainEntry(), ["words"], ["words"]],
     [deployments],

@@ -42,7 +42,7 @@ export async function planReport(
   return {
     ...planned,
     heading: (_, items) => items.map(headingOf).join(""),
-    tables: (isWide, items) => [planTable(items, isWide)],
+    tables: ({ isWide }, items) => [planTable(items, isWide)],
     name: ({ cluster, changes }) =>
       (changes ?? []).map(({ object }) => objectLine(cluster, object)),
     notes: () => [

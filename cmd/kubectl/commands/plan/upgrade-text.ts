@@ -35,7 +35,7 @@ export function upgradeReport(
   const { blocked, components, pods } = planned.summary;
   return {
     ...planned,
-    tables: (isWide, items) => [upgradeTable(items, planned.errors, isWide)],
+    tables: ({ isWide }, items) => [upgradeTable(items, planned.errors, isWide)],
     name: ({ installation }) => nameOf(installation),
     notes: (items) => {
       const upgrading = items.filter(({ upgrade }) => upgrade?.hops?.length !== 0).length;

@@ -7,6 +7,7 @@ import {
 } from "../../../../api/fleet-set.ts";
 import { UsageError } from "../../errors.ts";
 import type { SetItem } from "../../hub/set-view.ts";
+import type { Looks } from "../../main/report.ts";
 import { orNone, type Table, type Tone } from "../../output/table.ts";
 import type { Selection } from "../../selection/selection.ts";
 import { fleetSetRefOf, setTitle } from "../../selection/set-ref.ts";
@@ -70,7 +71,10 @@ export const setTones: Readonly<Partial<Record<RolloutPhase, Tone>>> = {
 };
 
 /** A row for each set. */
-export function setsTable(sets: readonly SetItem[], wide: boolean): Table {
+export function setsTable(
+  sets: readonly SetItem[],
+  { isWide: wide }: Pick<Looks, "isWide">,
+): Table {
   return {
     headers: [
       "NAMESPACE",

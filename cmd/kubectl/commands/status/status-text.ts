@@ -1,6 +1,7 @@
 import { plainText } from "../../../../api/foreign-text.ts";
 import type { WorkloadState } from "../../../../installation/readiness.ts";
 import type { HubView } from "../../hub/installations.ts";
+import type { Looks } from "../../main/report.ts";
 import { conditionTone, type ConditionTone } from "../../output/condition-tone.ts";
 import type { TimeText } from "../../output/duration.ts";
 import { clusterNames, codedReason } from "../../output/names.ts";
@@ -19,7 +20,6 @@ import type { LiveView } from "../../spokes/live-view.ts";
 import { shortWorkloadName } from "../../spokes/workload-fact.ts";
 import type { StatusDetail, StatusItem } from "./status-item.ts";
 import type { Before } from "./status-since.ts";
-import type { FleetStatus } from "./status.ts";
 
 const headers = [
   "NAMESPACE",
@@ -44,13 +44,16 @@ const wideHeaders = [
 ] as const;
 
 /** The fleet table, one row an installation; `wide` adds where the cluster is and what was said. */
-export function statusTable(report: FleetStatus, wide: boolean, ages: TimeText): Table {
-  const nameOf = clusterNames(report.items.map(({ cluster }) => cluster));
-  const isCounted = report.items.some(({ workloads }) => workloads !== undefined);
+export function statusTable(
+  items: readonly StatusItem[],
+  { isWide: wide, times: ages }: Pick<Looks, "isWide" | "times">,
+): Table {
+  const nameOf = clusterNames(items.map(({ cluster }) => cluster));
+  const isCounted = items.some(({ workloads }) => workloads !== undefined);
   const counted = isCounted ? ["WORKLOADS"] : [];
   return {
     headers: wide ? [...headers, ...counted, ...wideHeaders] : headers,
-    rows: report.items.map((item) => [
+    rows: items.map((item) => [
       item.namespace,
       item.name,
       item.kind,
@@ -74,7 +77,7 @@ function workloadsCell(count: StatusItem["workloads"]): Cell {
 }
 
 /** The same table with how each installation was before. */
-export function withBefore(table: Table, { items }: FleetStatus, before: Before): Table {
+export function withBefore(table: Table, items: readonly StatusItem[], before: Before): Table {
   const at = headers.length;
   return {
     ...table,
@@ -145,20 +148,11 @@ const liveTones: Readonly<Partial<Record<LiveView["state"], Tone>>> = {
   InProgress: "warning",
 };
 
-type Paint = (text: string, tone: Tone) => string;
-
-interface Looking {
-  readonly ages: TimeText;
-  readonly paint: Paint;
-  /** Of a terminal, whose lines messages are divided into; undefined: one line each. */
-  readonly width: number | undefined;
-}
-
 /** The blocks below the row of one installation: conditions, Deployments, anchor and Warning events. */
 export function statusDetailText(
   item: StatusItem,
   detail: StatusDetail,
-  { ages, paint, width }: Looking,
+  { times: ages, paint, width }: Omit<Looks, "isWide">,
 ): string {
   const blocks = [
     causeText(item, width),
@@ -166,7 +160,7 @@ export function statusDetailText(
     block("Conditions", conditionsTable(detail, ages), { paint, width }),
     block("Deployments", deploymentsTable(detail), { paint, width }),
     `Anchor: ${anchorText(item, detail)}\n`,
-    eventsText(detail, { ages, paint, width }),
+    eventsText(detail, ages, { paint, width }),
   ];
   return blocks
     .filter((text) => text !== "")
@@ -185,7 +179,7 @@ function causeText({ reason, code, message }: StatusItem, width: number | undefi
 function block(
   title: string,
   table: Table,
-  { paint, width }: Pick<Looking, "paint" | "width">,
+  { paint, width }: Pick<Looks, "paint" | "width">,
 ): string {
   if (table.rows.length === 0) return "";
   const fitted = width === undefined ? table : fitTable(table, width - 2);
@@ -263,7 +257,11 @@ function feedbackText({ live: { feedback } }: StatusItem, ages: TimeText): strin
   return `Feedback: ManagedCluster ${plainText(feedback.cluster)}, last report ${age}\n`;
 }
 
-function eventsText({ events }: StatusDetail, { ages, paint, width }: Looking): string {
+function eventsText(
+  { events }: StatusDetail,
+  ages: TimeText,
+  looks: Pick<Looks, "paint" | "width">,
+): string {
   if (events === null) return "Warning events: <unknown> (they could not be read)\n";
   const table = {
     headers: ["LAST SEEN", "COUNT", "REASON", "MESSAGE"],
@@ -275,7 +273,5 @@ function eventsText({ events }: StatusDetail, { ages, paint, width }: Looking): 
       orNone(message),
     ]),
   };
-  return events.length === 0
-    ? "Warning events: <none>\n"
-    : block("Warning events", table, { paint, width });
+  return events.length === 0 ? "Warning events: <none>\n" : block("Warning events", table, looks);
 }

@@ -1,57 +1,77 @@
 import { isAborted } from "../../../../access/time/deadline.ts";
+import type { Fleet } from "../../fleet/fleet.ts";
 import { watchHub } from "../../hub/hub-changes.ts";
-import { type ReportError, troubleOf, Troubles } from "../../output/report.ts";
+import type { Follow } from "../../main/report.ts";
+import { nameOf } from "../../output/names.ts";
+import { type Asked, controllerLines, unreadNotes } from "../../output/notes.ts";
+import { isTable } from "../../output/output-format.ts";
+import { troubleOf, Troubles } from "../../output/report.ts";
 import type { Selection } from "../../selection/selection.ts";
-import type { ClusterAccess } from "../../spokes/cluster-access.ts";
 import type { StatusItem } from "./status-item.ts";
+import { setsTable } from "./status-sets.ts";
+import { statusTable } from "./status-text.ts";
+import type { FleetStatus } from "./status.ts";
 
 const pollMs = 10_000;
 
 interface Watching {
-  readonly access: Pick<ClusterAccess, "hub" | "hubTimeoutMs">;
   readonly selection: Selection;
-  /** Rows that were shown already. */
-  readonly first: readonly StatusItem[];
-  readonly read: () => Promise<readonly StatusItem[]>;
-  readonly show: (changed: readonly StatusItem[]) => void;
-  /** The hub could not be read; told once for as long as that lasts. */
-  readonly onTrouble: (error: ReportError) => void;
+  /** What was shown already. */
+  readonly first: FleetStatus;
+  readonly read: () => Promise<FleetStatus>;
+  readonly show: Parameters<Follow<StatusItem>>[0];
+  readonly tell: Parameters<Follow<StatusItem>>[1];
+  readonly asked: Asked;
 }
 
 /**
- * Reads the fleet again and again until the signal aborts, and shows what changed: at once when a component of the hub changes, and every ten
- * seconds, give or take two, because spokes tell us nothing. Never rejects: a hub that is away is waited for.
+ * Reads the fleet again and again until the signal aborts, and shows rows that changed, as `kubectl get --watch` does: at once when a component of the hub
+ * changes, and every ten seconds, give or take two, because spokes tell us nothing. Returns the last reading. Never rejects: a hub that is away is waited for.
  */
 export async function watchStatus(
-  { access, selection, first, read, show, onTrouble }: Watching,
-  signal: AbortSignal,
-): Promise<void> {
+  fleet: Fleet,
+  { selection, first, read, show, tell, asked }: Watching,
+): Promise<FleetStatus> {
+  const { signal, flags } = fleet;
+  const access = await fleet.access();
   using changes = watchHub(access, selection, signal);
-  const troubles = new Troubles(onTrouble);
-  let shown = textsOf(first);
+  const troubles = new Troubles((error) =>
+    tell(unreadNotes([error], { unread: 0, clusters: 0 }).map((line) => line.trim())),
+  );
+  let last = first;
+  let headers = flags.headers && first.items.length === 0;
+  const showNews = async (now: FleetStatus): Promise<void> => {
+    const { summary } = now;
+    const changed = { items: newOf(now.items, last.items), summary, errors: [], name: nameOf };
+    const sets = isTable(flags) ? newOf(now.sets ?? [], last.sets ?? []) : [];
+    const isTold = flags.quiet || now.controller?.message === last.controller?.message;
+    last = now;
+    await show({ ...changed, items: [], tables: (looks) => [setsTable(sets, looks)] }, false);
+    if (!isTold) tell(controllerLines(now, asked));
+    if (changed.items.length === 0) return;
+    await show({ ...changed, tables: (looks, items) => [statusTable(items, looks)] }, headers);
+    headers = false;
+  };
   while (!signal.aborted) {
-    // oxlint-disable-next-line no-await-in-loop -- nothing is read before something may have changed
+    // oxlint-disable no-await-in-loop -- one look after another, and none before something may have changed
     await changes.next(pollMs + (Math.random() - 0.5) * 4_000, signal);
     // An interruption during the reading leaves gaps that are no news.
-    if (isAborted(signal)) return;
+    if (isAborted(signal)) return last;
     try {
-      // oxlint-disable-next-line no-await-in-loop -- one look after another
-      const items = await read();
-      if (isAborted(signal)) return;
-      const changed = items.filter((item) => shown.get(keyOf(item)) !== JSON.stringify(item));
-      shown = textsOf(items);
+      const now = await read();
+      if (isAborted(signal)) return last;
+      await showNews(now);
       troubles.clear(null);
-      if (changed.length > 0) show(changed);
     } catch (error) {
       if (!isAborted(signal)) troubles.report(troubleOf(error, null, access.hubTimeoutMs));
     }
+    // oxlint-enable no-await-in-loop
   }
+  return last;
 }
 
-function textsOf(items: readonly StatusItem[]): ReadonlyMap<string, string> {
-  return new Map(items.map((item) => [keyOf(item), JSON.stringify(item)]));
-}
-
-function keyOf({ kind, namespace, name }: StatusItem): string {
-  return `${kind}/${namespace}/${name}`;
+/** What is not among the earlier ones. */
+function newOf<Item>(items: readonly Item[], before: readonly Item[]): readonly Item[] {
+  const shown = new Set(before.map((item) => JSON.stringify(item)));
+  return items.filter((item) => !shown.has(JSON.stringify(item)));
 }

@@ -69,7 +69,7 @@ async function readDetail(
     head +
     (item.detail === null
       ? ""
-      : statusDetailText(item, item.detail, { ages, paint: unpainted, width: undefined }))
+      : statusDetailText(item, item.detail, { times: ages, paint: unpainted, width: undefined }))
   );
 }
 

@@ -156,7 +156,7 @@ function tableOf(
   items: readonly StatusItem[],
   columns: number,
 ): Table {
-  const table = statusTable({ ...fleet.report, items }, false, timeText(absoluteTime, now));
+  const table = statusTable(items, { isWide: false, times: timeText(absoluteTime, now) });
   const at = table.headers.indexOf("KIND");
   const hub = table.headers.indexOf("LIVE");
   const isFirstRound = fleet.round !== null && fleet.spokesReadAt === null;

@@ -79,7 +79,7 @@ describe("status is printed as agreed", () => {
   );
   const rendering: Rendering = {
     document: report,
-    table: (wide) => statusTable(report, wide, ages),
+    table: (isWide) => statusTable(report.items, { isWide, times: ages }),
     notes: statusNotes(report, asked),
   };
 
@@ -93,7 +93,7 @@ describe("status is printed as agreed", () => {
     const text = await printed(
       {
         document: hubOnly,
-        table: (wide) => statusTable(hubOnly, wide, ages),
+        table: (isWide) => statusTable(hubOnly.items, { isWide, times: ages }),
         notes: statusNotes(hubOnly, asked),
       },
       {},
@@ -109,7 +109,7 @@ describe("status is printed as agreed", () => {
     const text = await printed(
       {
         document: empty,
-        table: (wide) => statusTable(empty, wide, ages),
+        table: (isWide) => statusTable(empty.items, { isWide, times: ages }),
         notes: statusNotes(empty, of),
       },
       {},
