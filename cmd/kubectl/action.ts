@@ -222,7 +222,7 @@ export interface CommandEntry {
   readonly writesFile?: true;
   /** The command is run by programs, without a person who reads notes. */
   readonly isForPrograms?: true;
-  /** Arguments of the tool for assistants. Absent: there is no tool, or commands/mcp/tools.ts has them. */
+  /** Arguments of the tool for assistants. Absent: there is no tool. */
   readonly tool?: ToolSchema;
   readonly load: () => Promise<Action<object>>;
 }

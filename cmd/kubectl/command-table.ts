@@ -33,7 +33,7 @@ import {
 export const commandTable = (): readonly CommandEntry[] => [
   status,
   topEntry(),
-  uiEntry(),
+  uiEntry(commandTable),
   deployments,
   get,
   diagnoseEntry(),
@@ -58,7 +58,7 @@ export const commandTable = (): readonly CommandEntry[] => [
   renderEntry(),
   images,
   workloads,
-  mcpEntry(),
+  mcpEntry(commandTable),
   completionEntry(),
   version,
 ];

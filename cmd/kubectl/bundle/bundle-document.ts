@@ -5,7 +5,7 @@ import logsSchema from "../../../docs/schemas/v1/LogList.json" with { type: "jso
 import type { CheckReport } from "../commands/check/check-item.ts";
 import type { DiagnosisReport } from "../commands/diagnose/diagnosis.ts";
 import type { DiffList } from "../commands/diff/diff-list.ts";
-import type { LogList } from "../commands/logs/read-logs.ts";
+import type { LogList } from "../commands/logs/log-line.ts";
 import { checkFile, diagnosisFile, diffFile, logsFile, type RecordedFleet } from "./bundle.ts";
 import { asGathered, checkedDocument, type DocumentSchema, schemaOf } from "./document-check.ts";
 

@@ -10,7 +10,7 @@ import type {
 } from "../../../access/kube/kube-client.ts";
 import type { ClusterProfile } from "../../../api/cluster-profile.ts";
 import { groupOf, type KubeObject } from "../../../api/kubernetes.ts";
-import type { LogList } from "../commands/logs/read-logs.ts";
+import type { LogList } from "../commands/logs/log-line.ts";
 import { UsageError } from "../errors.ts";
 import { malformedOf } from "../hub/malformed-objects.ts";
 import { ownReasons } from "../output/own-reasons.ts";

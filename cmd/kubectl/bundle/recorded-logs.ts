@@ -1,5 +1,5 @@
 import type { LogRef } from "../../../access/kube/kube-client.ts";
-import type { LogList } from "../commands/logs/read-logs.ts";
+import type { LogList } from "../commands/logs/log-line.ts";
 import { UsageError } from "../errors.ts";
 import { UnreadError } from "../spokes/spoke-reading.ts";
 import { documentOf } from "./bundle-document.ts";

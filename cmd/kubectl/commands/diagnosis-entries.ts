@@ -10,6 +10,7 @@ import {
   optionOf,
 } from "../main/command-flags.ts";
 import { installationNames } from "../main/command.ts";
+import { selectionArguments, toolSchema } from "../main/tool-arguments.ts";
 
 /** `diagnose` in the table of commands. */
 export function diagnoseEntry(): CommandEntry {
@@ -47,6 +48,7 @@ export function diagnoseEntry(): CommandEntry {
       new Option("--report-file <file>", "write a short report there, too").hideHelp(),
     ],
     kind: "Diagnosis",
+    tool: toolSchema(["targets", ...selectionArguments]),
     pages: "one",
     readsBundles: true,
     completes: "installations",
@@ -70,6 +72,7 @@ export function explainEntry(): CommandEntry {
     ],
     options: [],
     kind: "Explanation",
+    tool: toolSchema(["words"], ["words"]),
     pages: "always",
     completes: "reasons",
     load: async () => (await import("./explain/explain-action.ts")).runExplain,

@@ -1,7 +1,7 @@
 import type { CommandEntry } from "../action.ts";
 
-/** `mcp` on the command line. It has a file of its own, because its tools are the other commands. */
-export const mcpEntry = (): CommandEntry => ({
+/** `mcp` on the command line. `commands`: all of them. */
+export const mcpEntry = (commands: () => readonly CommandEntry[]): CommandEntry => ({
   name: "mcp",
   args: "",
   summary: "Offer the commands that only read as tools of the Model Context Protocol",
@@ -14,5 +14,8 @@ export const mcpEntry = (): CommandEntry => ({
   readsBundles: true,
   ownTimeout: true,
   isForPrograms: true,
-  load: async () => (await import("./mcp/mcp-action.ts")).runMcp,
+  load: async () => {
+    const { runMcp } = await import("./mcp/mcp-action.ts");
+    return (input, signal) => runMcp(commands(), input, signal);
+  },
 });

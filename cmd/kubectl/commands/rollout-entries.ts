@@ -1,6 +1,7 @@
 import { Option } from "commander";
 
 import type { CommandEntry, CommandGroup } from "../action.ts";
+import { toolSchema } from "../main/tool-arguments.ts";
 import { rolloutVerify } from "./rollout/verify-command.ts";
 
 /** The word `rollout` on the command line. */
@@ -35,6 +36,7 @@ export const rolloutEntries = (): readonly CommandEntry[] => [
 ];
 
 const setText = "A set is kss/NAME or kes/NAME, in the namespace of the context or of -n.";
+const ofSet = ["set", "namespace"] as const;
 const needsFleet = "it is about a set of the hub as it is now";
 
 function statusEntry(): CommandEntry {
@@ -51,6 +53,7 @@ function statusEntry(): CommandEntry {
     ],
     options: [new Option("-w, --watch", "go on until it is complete or has failed")],
     kind: "RolloutStatus",
+    tool: toolSchema(ofSet, ofSet),
     completes: "sets",
     ownTimeout: true,
     readsBundles: true,
@@ -208,6 +211,7 @@ function historyEntry(): CommandEntry {
       new Option("--revision <revision>", "print the content of this revision; name or number"),
     ],
     kind: "RolloutHistory",
+    tool: toolSchema([...ofSet, "revision"], ofSet),
     completes: "sets",
     readsBundles: true,
     load: async () => (await import("./rollout/history-action.ts")).runHistory,
@@ -255,6 +259,7 @@ function planEntry(): CommandEntry {
       new Option("--no-checks", "do not ask the checks of the set: no cluster is reached"),
     ],
     kind: "RolloutPlan",
+    tool: toolSchema(ofSet, ofSet),
     completes: "sets",
     needsFleet,
     load: async () => (await import("./rollout/plan-action.ts")).runRolloutPlan,

@@ -3,8 +3,8 @@ import { Option } from "commander";
 import type { CommandEntry } from "../action.ts";
 import { noLiveFlag, optionOf } from "../main/command-flags.ts";
 
-/** `ui` on the command line. It has a file of its own, because its pages show documents of the other commands. */
-export const uiEntry = (): CommandEntry => ({
+/** `ui` on the command line. `commands`: all of them, for the documents of its pages. */
+export const uiEntry = (commands: () => readonly CommandEntry[]): CommandEntry => ({
   name: "ui",
   args: "",
   summary: "Show the fleet as a page in the browser",
@@ -27,5 +27,8 @@ export const uiEntry = (): CommandEntry => ({
   ],
   readsBundles: true,
   ownTimeout: true,
-  load: async () => (await import("./ui/ui-action.ts")).runUi,
+  load: async () => {
+    const { runUi } = await import("./ui/ui-action.ts");
+    return (input, signal) => runUi(commands(), input, signal);
+  },
 });

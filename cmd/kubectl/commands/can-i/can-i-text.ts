@@ -1,12 +1,39 @@
+import type { ClusterProfileRef, ComponentKind } from "../../../../api/component.ts";
 import { plainText } from "../../../../api/foreign-text.ts";
 import { nameId } from "../../../../api/keys.ts";
+import type { Manifest } from "../../../../api/kubernetes.ts";
 import type { Fleet } from "../../fleet/fleet.ts";
 import { clusterNames } from "../../output/names.ts";
 import { stepLine, words } from "../../output/steps.ts";
 import type { Cell, Table } from "../../output/table.ts";
 import { yamlOfObject } from "../render/objects-text.ts";
-import type { PermissionItem } from "./can-i.ts";
+import type { Reviewed } from "./access-review.ts";
 import { inOrder, resourceName } from "./permissions.ts";
+
+/** The needed rights on one cluster, and which of them the identity has. */
+export interface PermissionItem {
+  /** The ClusterProfile of the cluster; null for the hub itself. */
+  readonly cluster: ClusterProfileRef | null;
+  /** User name of the identity, as the cluster returns it. */
+  readonly user: string;
+  /** What the rights are for. */
+  readonly installations: readonly InstallationAt[];
+  readonly permissions: readonly Reviewed[];
+  /** Number of verbs that are needed, and of those that are missing. */
+  readonly needed: number;
+  readonly missing: number;
+  /** A ClusterRole with what is missing, and its binding; empty when nothing is. */
+  readonly missingRole: readonly Manifest[];
+}
+
+/** A component at a version. */
+export interface InstallationAt {
+  readonly kind: ComponentKind;
+  /** Null where there is no installation yet. */
+  readonly namespace: string | null;
+  readonly name: string | null;
+  readonly version: string;
+}
 
 /** Clusters by resources: what is missing, and one row for a cluster that lacks nothing; in wide output every resource. */
 export function permissionTable(items: readonly PermissionItem[], wide: boolean): Table {

@@ -1,8 +1,7 @@
 import type { KubeClient } from "../../../../access/kube/kube-client.ts";
-import type { ClusterProfileRef, Component, ComponentKind } from "../../../../api/component.ts";
+import type { Component } from "../../../../api/component.ts";
 import { FleetError } from "../../../../api/errors.ts";
 import { componentId, nameId, targetId } from "../../../../api/keys.ts";
-import type { Manifest } from "../../../../api/kubernetes.ts";
 import { whoAmI } from "../../../../controller/guard/whoami.ts";
 import type { SpokeNamespaceMode } from "../../../../installation/installation-namespace.ts";
 import { rulesOfHub } from "../../compare/controller-rules.ts";
@@ -14,35 +13,17 @@ import type { Report } from "../../main/report.ts";
 import { notFoundErrors, type ReportError } from "../../output/report.ts";
 import { targetsOf, unreadErrors } from "../../spokes/read-clusters.ts";
 import { findWays } from "../../spokes/wayless.ts";
-import { reviewAll, type Reviewed } from "./access-review.ts";
-import { missingRoleText, permissionNotes, permissionTable } from "./can-i-text.ts";
+import { reviewAll } from "./access-review.ts";
+import {
+  type InstallationAt,
+  missingRoleText,
+  type PermissionItem,
+  permissionNotes,
+  permissionTable,
+} from "./can-i-text.ts";
 import { findComponents } from "./find-components.ts";
 import { missingRole, type Needs, renderNeeds } from "./needs.ts";
 import { allWanted, permissionsFor } from "./permissions.ts";
-
-/** The needed rights on one cluster, and which of them the identity has. */
-export interface PermissionItem {
-  /** The ClusterProfile of the cluster; null for the hub itself. */
-  readonly cluster: ClusterProfileRef | null;
-  /** User name of the identity, as the cluster returns it. */
-  readonly user: string;
-  /** What the rights are for. */
-  readonly installations: readonly InstallationAt[];
-  readonly permissions: readonly Reviewed[];
-  /** Number of verbs that are needed, and of those that are missing. */
-  readonly needed: number;
-  readonly missing: number;
-  /** A ClusterRole with what is missing, and its binding; empty when nothing is. */
-  readonly missingRole: readonly Manifest[];
-}
-
-interface InstallationAt {
-  readonly kind: ComponentKind;
-  /** Null where there is no installation yet. */
-  readonly namespace: string | null;
-  readonly name: string | null;
-  readonly version: string;
-}
 
 /** Flags of `can-i` for clusters. */
 interface PermissionFlags {

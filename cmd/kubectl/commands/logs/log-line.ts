@@ -6,6 +6,7 @@ import { targetId } from "../../../../api/keys.ts";
 import type { KubeObject } from "../../../../api/kubernetes.ts";
 import { knownResource } from "../../../../api/resources.ts";
 import { findControllers } from "../../hub/find-controller.ts";
+import type { ReportDocument } from "../../output/report.ts";
 import { itemsAt, stringAt } from "../../selection/fields.ts";
 import { isOf, workloadsOf } from "../../spokes/live-view.ts";
 import { readSpokeFacts } from "../../spokes/spoke-facts.ts";
@@ -23,6 +24,16 @@ export interface LogItem {
   /** Foreign text; everything that looks like a secret is removed. */
   readonly line: string;
 }
+
+interface LogSummary {
+  readonly lines: number;
+  /** Containers that were read. */
+  readonly streams: number;
+  readonly clusters: number;
+  readonly unread: number;
+}
+
+export type LogList = ReportDocument<"LogList", LogSummary, LogItem>;
 
 /** One container whose log is read. */
 export interface LogSource extends Pick<LogItem, "namespace" | "pod" | "container"> {

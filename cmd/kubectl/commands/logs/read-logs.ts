@@ -5,7 +5,7 @@ import { systemClock } from "../../../../access/time/system-clock.ts";
 import type { Component } from "../../../../api/component.ts";
 import type { Fleet } from "../../fleet/fleet.ts";
 import type { Report } from "../../main/report.ts";
-import type { ReportDocument, ReportError } from "../../output/report.ts";
+import type { ReportError } from "../../output/report.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
 import { isRemote } from "../../spokes/live-view.ts";
 import { targetsOf } from "../../spokes/read-clusters.ts";
@@ -15,19 +15,10 @@ import {
   inTimeOrder,
   itemOf,
   type LogItem,
+  type LogList,
   type LogSource,
   findSpokeSources,
 } from "./log-line.ts";
-
-interface LogSummary {
-  readonly lines: number;
-  /** Containers that were read. */
-  readonly streams: number;
-  readonly clusters: number;
-  readonly unread: number;
-}
-
-export type LogList = ReportDocument<"LogList", LogSummary, LogItem>;
 
 /** Which lines to read. */
 export interface LogFilter {
@@ -51,7 +42,7 @@ export async function readLogs(
   fleet: Fleet,
   filter: LogFilter,
   live: boolean,
-): Promise<Report<LogItem> & { readonly summary: LogSummary }> {
+): Promise<Report<LogItem> & { readonly summary: LogList["summary"] }> {
   const { components, missing } = await fleet.installations();
   const access = await fleet.access();
   const budget = new StreamBudget(filter.maxStreams);

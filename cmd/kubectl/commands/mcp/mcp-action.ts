@@ -14,7 +14,7 @@ import {
 import { Follower } from "../../../../access/time/deadline.ts";
 import { Semaphore } from "../../../../access/time/semaphore.ts";
 import { foreignText } from "../../../../api/foreign-text.ts";
-import type { ActionInput } from "../../action.ts";
+import type { ActionInput, CommandEntry } from "../../action.ts";
 import { clientVersion } from "../../client-version.ts";
 import { type ExitCode, exitCodes, messageOf, UsageError } from "../../errors.ts";
 import type { Output } from "../../output/terminal.ts";
@@ -35,13 +35,17 @@ const maxBytes = 1024 * 1024;
 const maxMessageBytes = 4 * 1024 * 1024;
 
 /** `kubectl knfleet mcp`: answers a client of the Model Context Protocol until standard input ends. Code 2 for input that is no protocol. */
-export async function runMcp(input: Input, signal: AbortSignal): Promise<ExitCode> {
+export async function runMcp(
+  commands: readonly CommandEntry[],
+  input: Input,
+  signal: AbortSignal,
+): Promise<ExitCode> {
   const { stdin, stdout, stderr } = input.terminal;
   if (stdin === undefined) throw new UsageError("There is no standard input to read requests from");
   if (stdout.isTTY === true) {
     stderr.write("A client of the Model Context Protocol starts this command. Ctrl-C ends it.\n");
   }
-  const server = serverOf(input, signal);
+  const server = serverOf(toolsFor(commands, input.flags), input, signal);
   // oxlint-disable-next-line unicorn/prefer-add-event-listener -- the SDK has no other way
   server.onerror = (error) => {
     stderr.write(`error: ${foreignText(messageOf(error))}\n`);
@@ -51,8 +55,7 @@ export async function runMcp(input: Input, signal: AbortSignal): Promise<ExitCod
   return end === "given up" ? exitCodes.failed : exitCodes.fine;
 }
 
-function serverOf(input: Input, signal: AbortSignal): Server {
-  const tools = toolsFor(input.flags);
+function serverOf(tools: readonly Tool[], input: Input, signal: AbortSignal): Server {
   const server = new Server(
     { name: "knfleet", version: clientVersion },
     { capabilities: { tools: {} }, instructions },

@@ -1,8 +1,8 @@
 import { worded } from "../../main/command-flags.ts";
 import { command } from "../../main/command.ts";
+import { toolSchema } from "../../main/tool-arguments.ts";
 
-/** `rollout verify`: asks the checks of a set now. */
-export const rolloutVerify = command({
+const declared = command({
   name: "rollout verify",
   args: { usage: "SET", completes: "sets" },
   summary: "Ask the checks of a set now",
@@ -18,3 +18,9 @@ export const rolloutVerify = command({
   run: async (fleet, { stage }) =>
     (await import("./verify-rollout.ts")).verifyRollout(fleet, stage),
 });
+
+/** `rollout verify`: asks the checks of a set now. */
+export const rolloutVerify = {
+  ...declared,
+  tool: toolSchema(["set", "namespace", "stage", "cluster", "on"], ["set", "namespace"]),
+};

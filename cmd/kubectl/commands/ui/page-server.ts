@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 
 import { Follower } from "../../../../access/time/deadline.ts";
 import { Semaphore } from "../../../../access/time/semaphore.ts";
-import type { ActionInput } from "../../action.ts";
+import type { ActionInput, CommandEntry } from "../../action.ts";
 import { messageOf, UsageError } from "../../errors.ts";
 import { pageScript, pageStyle } from "../../page/page-code.ts";
 import { pageIcon, servedPage } from "../../page/page-html.ts";
@@ -16,6 +16,8 @@ import type { PageFleet, PageState } from "./fleet-state.ts";
 import { Places } from "./places.ts";
 
 interface ServerOptions {
+  /** Those that only read answer the page. */
+  readonly commands: readonly CommandEntry[];
   /** 0: a free one. */
   readonly port: number;
   /** The input of the command, with which the commands of the API run. */
@@ -58,7 +60,7 @@ export async function servePage(options: ServerOptions, signal: AbortSignal): Pr
   const door = new Door(port, new Set(Object.keys(files)));
   // What the hub alone knows does not wait behind clusters that do not answer.
   const turns = { hub: new Semaphore(readsAtOnce), clusters: new Semaphore(readsAtOnce) };
-  const tools = toolsFor(options.input.flags);
+  const tools = toolsFor(options.commands, options.input.flags);
   const places = new Places(maxConnections);
   for (const server of [first, second]) {
     server?.on("connection", (socket) => places.take(socket));

@@ -4,7 +4,7 @@ import { dirname } from "node:path";
 
 import { Follower, withTimeout } from "../../../../access/time/deadline.ts";
 import { systemClock } from "../../../../access/time/system-clock.ts";
-import { type ActionInput, limitsOf, selectionOf } from "../../action.ts";
+import { type ActionInput, type CommandEntry, limitsOf, selectionOf } from "../../action.ts";
 import { type ExitCode, exitCodes, messageOf, UsageError } from "../../errors.ts";
 import type { Flags } from "../../flags.ts";
 import { writePrivateFile } from "../../output/private-file.ts";
@@ -30,7 +30,11 @@ interface UiFlags {
 type Input = ActionInput<UiFlags>;
 
 /** `kubectl knfleet ui`: serves the page until the signal aborts or --timeout is over, or writes it with `--once`. */
-export async function runUi(given: Input, signal: AbortSignal): Promise<ExitCode> {
+export async function runUi(
+  commands: readonly CommandEntry[],
+  given: Input,
+  signal: AbortSignal,
+): Promise<ExitCode> {
   const { flags: asked, options, terminal } = given;
   const port = checkedPort(given);
   // To read the fleet for a file takes time, and would be for nothing.
@@ -66,7 +70,7 @@ export async function runUi(given: Input, signal: AbortSignal): Promise<ExitCode
     const sources = { feed, access, selection, limits, input };
     return await writeOnce(options.once, sources, until);
   }
-  const server = ending.use(await servePage({ port, input, access, fleet }, until));
+  const server = ending.use(await servePage({ commands, port, input, access, fleet }, until));
   await announce(server.url, input, ending);
   if (!until.aborted) await once(until, "abort");
   return signal.aborted ? exitCodes.interrupted : exitCodes.fine;
