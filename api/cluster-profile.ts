@@ -7,6 +7,7 @@ import {
   type KubeObject,
   type ObjectMeta,
 } from "./kubernetes.ts";
+import { profileLeaves } from "./sentences.ts";
 
 export const clusterProfileApiVersion = "multicluster.x-k8s.io/v1alpha1";
 
@@ -94,7 +95,7 @@ export function isHealthy({ status }: ClusterProfile): boolean {
 export function leavingMessage({ metadata }: ClusterProfile): string | undefined {
   const { namespace, name, deletionTimestamp } = metadata;
   if (deletionTimestamp === undefined) return undefined;
-  return `${describe({ kind: "ClusterProfile", namespace, name })} is being deleted since ${deletionTimestamp}, and a finalizer holds it`;
+  return profileLeaves.of(describe({ kind: "ClusterProfile", namespace, name }), deletionTimestamp);
 }
 
 /** `status.properties` of a ClusterProfile, by name. The last property with a name counts. */

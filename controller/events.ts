@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 
 import { ApiError } from "../access/kube/api-error.ts";
 import type { KubeClient } from "../access/kube/kube-client.ts";
-import { denierIn, isNamespaceLeaving } from "../access/kube/obstacle.ts";
+import { denialIn, isNamespaceLeaving } from "../access/kube/obstacle.ts";
 import { logFailure } from "../access/log.ts";
 import type { Clock } from "../access/time/clock.ts";
 import { TokenBucket } from "../access/time/token-bucket.ts";
@@ -247,7 +247,7 @@ export class EventRecorder {
 
 /** The namespace takes nothing new, because it is being deleted. */
 function isOfLeavingNamespace({ status, message }: ApiError): boolean {
-  return status === 403 && denierIn(message) === undefined && isNamespaceLeaving(message);
+  return status === 403 && denialIn(message) === undefined && isNamespaceLeaving(message);
 }
 
 /** An Event that can be shown: clusters, plugins and other teams' objects have a say in the texts. */

@@ -8,6 +8,7 @@ import {
 import { foreignText, wholeWords } from "../api/foreign-text.ts";
 import type { Condition } from "../api/kubernetes.ts";
 import { scaledToZero } from "../api/reasons.ts";
+import { selectionShrank } from "../api/sentences.ts";
 
 /** Longest sentence in the status of a set, in bytes of JSON. It keeps a status with 32 stages and 20 clusters below 32 KiB. Spec: sets.md R14. */
 const maxBytes = 300;
@@ -128,7 +129,7 @@ function selectedOf({ suspicious }: Outline, { clusters }: Summary): Entry {
   if (suspicious === undefined) {
     return { type, status: "True", reason: "Selected", message: `Clusters: ${clusters.selected}` };
   }
-  const message = `The selection lost many clusters at once; nothing is removed until the annotation ${steering.acceptSelection} is ${suspicious}`;
+  const message = selectionShrank.of(steering.acceptSelection, suspicious);
   return { type, status: "False", reason: "SuspiciousShrink", message };
 }
 

@@ -1,5 +1,6 @@
 import { timestampOf } from "../api/conditions.ts";
 import { type RolloutPhase, type StageStatus, steering } from "../api/fleet-set.ts";
+import { approvalAfter, approvalBefore } from "../api/sentences.ts";
 import { timeOf } from "./component-condition.ts";
 import type { Stage } from "./facts.ts";
 import { durationOf, openingOf, type Share, type Window } from "./limits.ts";
@@ -217,7 +218,7 @@ function closedGate(
 ): Pick<Step, "waitingFor" | "nextDecisionAt" | "awaitsApproval"> | undefined {
   const { name, before: gate } = stage.spec;
   if (gate?.approval === true && approvalOf(name, "before", context) === undefined) {
-    const waitingFor = `Stage ${name} waits for an approval before it begins`;
+    const waitingFor = approvalBefore.of(name);
     return { waitingFor, awaitsApproval: true };
   }
   const { waitingFor, nextDecisionAt } = admissionOf(stage, tally, context);
@@ -343,5 +344,5 @@ export function waitingForOf(progress: readonly StageProgress[]): string {
   const stage = stageInTurn(progress) ?? progress.find(({ waitingFor }) => waitingFor !== "");
   const { waitingFor = "", status } = stage ?? {};
   const isDone = waitingFor === "" && status?.state === "AwaitingApproval";
-  return isDone ? `Stage ${status.name} is done and waits for an approval` : waitingFor;
+  return isDone ? approvalAfter.of(status.name) : waitingFor;
 }

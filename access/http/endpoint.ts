@@ -3,6 +3,7 @@ import { isIP } from "node:net";
 
 import type { AccessCluster } from "../../api/cluster-profile.ts";
 import { FleetError } from "../../api/errors.ts";
+import { providerForbids } from "../../api/sentences.ts";
 import { type EndpointProxy, proxyOf, ProxyUrlError } from "./proxy-url.ts";
 
 /** The checked address of an API server, and how to verify it. Holds no credential except the login of the proxy. */
@@ -118,9 +119,7 @@ function trustOf(
   }
   if (caPem !== undefined) return { caPem };
   if (server.startsWith("http:") || options.systemRoots === true) return {};
-  throw invalid(
-    "certificate-authority-data is missing, and the provider does not set systemRoots: true",
-  );
+  throw invalid(`certificate-authority-data is missing, and ${providerForbids.roots.of()}`);
 }
 
 function isUnverified(cluster: AccessCluster, { allowInsecure }: EndpointOptions): boolean {

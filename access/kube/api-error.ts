@@ -1,4 +1,5 @@
 import { FleetError } from "../../api/errors.ts";
+import { forbiddenPlace } from "../../api/sentences.ts";
 
 /** One entry of `details.causes` of a Status. */
 export interface StatusCause {
@@ -149,7 +150,7 @@ const sentences: Readonly<Record<ConnectionFailure, string>> = {
   reset: "broke the connection",
   dns: "has a host name that does not resolve",
   untrusted: "shows a certificate that is not trusted",
-  notAllowed: "is not where connections may go",
+  notAllowed: forbiddenPlace.of(),
   tooLarge: "sends more than may be read",
   closed: "cannot be used: the connection was closed",
   standIn: `answered as no API server does: ${elsewhere}`,

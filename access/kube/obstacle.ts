@@ -7,6 +7,7 @@ import {
   quotaIn,
   silentWebhookIn,
 } from "../../api/refusal-texts.ts";
+import { denials, silences } from "../../api/sentences.ts";
 import type { ApiErrorFacts } from "./api-error.ts";
 import { deniedRightIn } from "./missing-right.ts";
 
@@ -20,13 +21,13 @@ export interface ToldRefusal {
 
 /** What stands in the way of a write that a cluster refuses, in words of ours; undefined where that is not said. */
 export function obstacleIn({ status, message }: ToldRefusal): string | undefined {
-  const denier = denierIn(message);
-  if (denier !== undefined) return `${denier} denies it`;
+  const denial = denialIn(message);
+  if (denial !== undefined) return denial;
   if (isTooLarge(message)) return `it ${tooLarge}`;
   const quota = status === undefined || status === 403 ? quotaIn(message) : undefined;
   if (quota !== undefined) return `the quota ${quota} is exhausted`;
   const webhook = silentWebhookIn(message);
-  return webhook === undefined ? undefined : `the webhook ${webhook} does not answer`;
+  return webhook === undefined ? undefined : silences.webhook.of(webhook);
 }
 
 /**
@@ -34,7 +35,7 @@ export function obstacleIn({ status, message }: ToldRefusal): string | undefined
  * admission plugin of the API server refuses for another reason, such as a quota or a namespace that is being deleted.
  */
 export function codeOfRefusal({ status, message, isStatus }: ToldRefusal): Code | undefined {
-  if (denierIn(message) !== undefined) return "AdmissionRefused";
+  if (denialIn(message) !== undefined) return "AdmissionRefused";
   if (silentWebhookIn(message) !== undefined) return "WebhookSilent";
   // A 403 without a Status is that of a proxy, which has a right of its own.
   const lacksRight = isStatus === false || isRightMissing(message);
@@ -69,7 +70,7 @@ export function lastingRefusalIn({ status, message }: ApiErrorFacts): string | u
   return [400, 403, 422].includes(status) ? foreignText(message, longestRefusal) : undefined;
 }
 
-/** Whether a refusal (403) says that its namespace takes nothing new, because it is being deleted. A webhook may say so, too; see `denierIn`. */
+/** Whether a refusal (403) says that its namespace takes nothing new, because it is being deleted. A webhook may say so, too; see `denialIn`. */
 export function isNamespaceLeaving(text: string): boolean {
   return /unable to create new content in namespace .{1,253} because it is being terminated/.test(
     text,
@@ -77,13 +78,13 @@ export function isNamespaceLeaving(text: string): boolean {
 }
 
 /** Who refused on the cluster's behalf, with a status of its own choice. */
-export function denierIn(text: string): string | undefined {
+export function denialIn(text: string): string | undefined {
   const webhook = denyingWebhookIn(text);
-  if (webhook !== undefined) return `the admission webhook ${webhook}`;
+  if (webhook !== undefined) return denials.webhook.of(webhook);
   const policy = denyingPolicyIn(text);
-  if (policy !== undefined) return `the ValidatingAdmissionPolicy ${policy}`;
+  if (policy !== undefined) return denials.policy.of(policy);
   const mutation = denyingMutationIn(text);
-  return mutation === undefined ? undefined : `the MutatingAdmissionPolicy ${mutation}`;
+  return mutation === undefined ? undefined : denials.mutation.of(mutation);
 }
 
 /** What is said of an object of which `isTooLarge` is true. */

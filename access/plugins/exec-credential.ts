@@ -5,6 +5,7 @@ import { parseAllDocuments } from "yaml";
 
 import { FleetError } from "../../api/errors.ts";
 import { isRecord, jsonOf } from "../../api/fields.ts";
+import { credentialExpired } from "../../api/sentences.ts";
 import { JsonShape } from "../json.ts";
 import { type ClientCertificate, type Credential, Secret, tokenClaims } from "./credential.ts";
 import type { ExecPlan } from "./exec-plan.ts";
@@ -53,7 +54,7 @@ function credentialOf(output: unknown, apiVersion: string, now: Date): Credentia
     tokenExpiry(token),
   ]);
   if (expiresAtMs !== undefined && expiresAtMs + clockSkewMs < now.getTime()) {
-    throw new OutputError("has expired already");
+    throw new OutputError(credentialExpired.of());
   }
   return {
     ...(token === undefined ? {} : { authorization: new Secret(headerText(`Bearer ${token}`)) }),

@@ -5,6 +5,7 @@ import { basename, join } from "node:path";
 
 import { FleetError } from "../../api/errors.ts";
 import { canonicalJson } from "../../api/fields.ts";
+import { pluginLacksHome } from "../../api/sentences.ts";
 import { codeOf } from "../kube/api-error.ts";
 import type { ExecPlan } from "./exec-plan.ts";
 
@@ -63,7 +64,7 @@ export class PluginHomes implements AsyncDisposable {
       await mkdir(folder, { recursive: true, mode: 0o700 });
       return folder;
     } catch (cause) {
-      const message = `Exec plugin ${plan.command} of provider ${plan.provider}: no HOME can be made for it`;
+      const message = `Exec plugin ${plan.command} of provider ${plan.provider}: ${pluginLacksHome.of()}`;
       throw new FleetError("AccessProviderFailed", message, { code: "PluginFailed", cause });
     }
   }

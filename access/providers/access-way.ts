@@ -1,5 +1,6 @@
 import type { AccessProvider, ClusterProfile } from "../../api/cluster-profile.ts";
 import { FleetError } from "../../api/errors.ts";
+import { providerForbids } from "../../api/sentences.ts";
 import { type Endpoint, endpointOf } from "../http/endpoint.ts";
 import { type ExecPlan, execPlan } from "../plugins/exec-plan.ts";
 import type { Provider } from "./provider-config.ts";
@@ -24,11 +25,11 @@ export function wayOf(
   const { systemRoots, allowInsecure, rules } = provider;
   const endpoint = endpointOf(entry.cluster, { systemRoots, allowInsecure, nowMs });
   if (!allowsServer(rules, endpoint.server)) {
-    throw notAllowed(provider, "allowedServers", `server ${new URL(endpoint.server).host}`);
+    throw notAllowed(provider, providerForbids.server, `server ${new URL(endpoint.server).host}`);
   }
   if (!allowsProxy(rules, endpoint.proxy)) {
     const { host = "", port = 0 } = endpoint.proxy ?? {};
-    throw notAllowed(provider, "allowedProxies", `proxy ${host}:${port}`);
+    throw notAllowed(provider, providerForbids.proxy, `proxy ${host}:${port}`);
   }
   return { endpoint, plan: execPlan(provider, { profile, cluster: entry.cluster ?? {} }) };
 }
@@ -46,10 +47,14 @@ export function deadEnd(way: OfferedWay): string | undefined {
 
 const longestHost = 128;
 
-function notAllowed({ name }: Provider, rule: string, what: string): FleetError {
+function notAllowed(
+  { name }: Provider,
+  rule: typeof providerForbids.server,
+  what: string,
+): FleetError {
   return new FleetError(
     "RemoteClientCreationFailed",
-    `${rule} of the provider ${JSON.stringify(name)} does not hold the ${what.slice(0, longestHost)} of the profile`,
+    `${rule.of(JSON.stringify(name))} does not hold the ${what.slice(0, longestHost)} of the profile`,
     { code: "EndpointInvalid" },
   );
 }

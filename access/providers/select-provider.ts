@@ -2,6 +2,7 @@ import type { AccessProvider, ClusterProfile } from "../../api/cluster-profile.t
 import { FleetError } from "../../api/errors.ts";
 import { isRecord } from "../../api/fields.ts";
 import { describe } from "../../api/kubernetes.ts";
+import { offersProviders } from "../../api/sentences.ts";
 import { deadEnd } from "./access-way.ts";
 import type { Provider, ProviderFile } from "./provider-config.ts";
 import { refusedProfile } from "./provider-rules.ts";
@@ -57,7 +58,7 @@ export function selectProvider(profile: ClusterProfile, file: ProviderFile): Sel
   const known = file.providers.map((provider) => provider.name);
   throw new FleetError(
     "MulticlusterDisabled",
-    `${name} offers the providers ${listed([...offered.keys()])}, the provider file has ${listed(known)}`,
+    `${name} ${offersProviders.of(listed([...offered.keys()]))} the provider file has ${listed(known)}`,
     { code: "NoMatchingProvider" },
   );
 }

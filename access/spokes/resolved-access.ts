@@ -8,6 +8,7 @@ import { conditionOf } from "../../api/conditions.ts";
 import { FleetError } from "../../api/errors.ts";
 import { foreignText } from "../../api/foreign-text.ts";
 import { describe } from "../../api/kubernetes.ts";
+import { conditionSays } from "../../api/sentences.ts";
 import type { Times } from "../http/connector.ts";
 import { type Endpoint, endpointWarnings } from "../http/endpoint.ts";
 import { type ExecPlan, fingerprint } from "../plugins/exec-plan.ts";
@@ -69,7 +70,7 @@ function whyUnhealthy(profile: ClusterProfile): string {
   const condition = conditionOf(profile.status?.conditions, "ControlPlaneHealthy");
   if (condition === undefined) return "";
   const { status, reason = "", message = "" } = condition;
-  const said = `: it is ${status} ${foreignText(reason, longestReason)}`.trimEnd();
+  const said = `: ${conditionSays.of(status, foreignText(reason, longestReason))}`.trimEnd();
   return isKeptByUs(profile) && message !== "" ? `${said}: ${foreignText(message)}` : said;
 }
 

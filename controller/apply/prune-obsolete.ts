@@ -1,5 +1,6 @@
 import { ApiError } from "../../access/kube/api-error.ts";
 import { kindId, objectId } from "../../api/keys.ts";
+import { wasAnswered } from "../../api/sentences.ts";
 import type { InventoryEntry } from "../../installation/inventory.ts";
 import { isWorkload, readinessOf } from "../../installation/readiness.ts";
 import { belongingOf } from "./belonging.ts";
@@ -110,7 +111,7 @@ function isNotAmong(ids: ReadonlyMap<string, unknown>): (entry: InventoryEntry) 
 }
 
 function unasked(entry: InventoryEntry, error: ApiError): Trouble {
-  const message = `Not wanted any more, but whether another component has it is not known: ${error.request} was answered ${error.status}`;
+  const message = `Not wanted any more, but whether another component has it is not known: ${error.request} ${wasAnswered.of(`${error.status}`)}`;
   return { key: keyWithout(entry), message, ...askedIn(error) };
 }
 

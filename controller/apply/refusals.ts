@@ -1,7 +1,7 @@
 import { ApiError, type ApiErrorFacts, type StatusCause } from "../../access/kube/api-error.ts";
 import { missingRightIn } from "../../access/kube/missing-right.ts";
 import {
-  denierIn,
+  denialIn,
   isBadPatch,
   isEscalation,
   isTooLarge,
@@ -10,6 +10,7 @@ import {
 } from "../../access/kube/obstacle.ts";
 import { groupOf, type ObjectKey } from "../../api/kubernetes.ts";
 import { silentWebhookIn, uncountedQuotaIn } from "../../api/refusal-texts.ts";
+import { denials, namespaceGoes, silences } from "../../api/sentences.ts";
 import type { Trouble } from "./change-set.ts";
 
 /** The object and the way in which it was sent. */
@@ -36,22 +37,17 @@ export type Refusal =
   /** The installation's namespace is going or gone: nothing else will work either. */
   | { readonly kind: "busy"; readonly message: string };
 
-const waitingForWebhook = "Waiting for webhook ";
-
 /** The webhook that does not answer, from the message of a refusal. Undefined for other messages. */
 export function webhookIn(message: string): string | undefined {
-  return message.startsWith(waitingForWebhook)
-    ? message.slice(waitingForWebhook.length)
-    : undefined;
+  return silences.waiting.wordsIn(message)?.[0];
 }
 
 type Facts = Pick<ApiErrorFacts, "status" | "message" | "causes" | "isStatus" | "retryAfterMs">;
 
 /** Sorts the refusals of a server-side apply. Spec: engine-facts.md 1 and Algorithm. */
 export function refusalOf(error: Facts, attempted: Attempted): Refusal {
-  const denier = denierIn(error.message);
-  if (denier !== undefined)
-    return { kind: "permanent", message: `Not allowed: ${denier} denies it` };
+  const denial = denialIn(error.message);
+  if (denial !== undefined) return { kind: "permanent", message: `Not allowed: ${denial}` };
   switch (error.status) {
     case 404:
       return notFound(error, attempted);
@@ -136,13 +132,13 @@ function notFound(error: Facts, attempted: Attempted): Refusal {
     // A user without the right `bind` needs all rights of the role. Only the role itself lists them.
     return lacksRole ? { kind: "parked", message: "Waiting for its role" } : temporary(error);
   }
-  const message = `Namespace ${key.namespace ?? ""} does not exist`;
+  const message = namespaceGoes.missing.of(key.namespace ?? "");
   return { kind: key.namespace === installNamespace ? "busy" : "parked", message };
 }
 
 function forbidden({ message, causes }: Facts, { key, installNamespace }: Attempted): Refusal {
   if (/because it is being terminated/.test(message)) {
-    const text = `Namespace ${key.namespace ?? ""} is being deleted`;
+    const text = namespaceGoes.deleted.of(key.namespace ?? "");
     return { kind: key.namespace === installNamespace ? "busy" : "parked", message: text };
   }
   // A namespace may get its quota at birth, from Kyverno, Capsule or OpenShift.
@@ -162,7 +158,7 @@ function forbiddenMessage(text: string, hasCauses: boolean, key: ObjectKey): str
   const right = missingRightIn(text);
   if (right !== undefined) return `Not allowed: the controller lacks ${right}`;
   if (hasCauses || /denied the request|ValidatingAdmissionPolicy/.test(text)) {
-    return "Not allowed: an admission policy of the cluster denies it";
+    return `Not allowed: ${denials.other.of()}`;
   }
   const where = key.namespace === undefined ? "" : ` in namespace ${key.namespace}`;
   return `Not allowed: ${key.kind}${where} is refused with status 403`;
@@ -204,7 +200,7 @@ function internal(error: Facts): Refusal {
   }
   if (isTooLarge(error.message)) return { kind: "permanent", message: `It ${tooLarge}` };
   const webhook = silentWebhookIn(error.message);
-  if (webhook !== undefined) return { kind: "parked", message: `${waitingForWebhook}${webhook}` };
+  if (webhook !== undefined) return { kind: "parked", message: silences.waiting.of(webhook) };
   if (/conversion webhook for/.test(error.message)) {
     return { kind: "parked", message: "Waiting for a conversion webhook" };
   }

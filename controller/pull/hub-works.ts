@@ -3,7 +3,7 @@ import type { KubeClient, ObjectRef } from "../../access/kube/kube-client.ts";
 import { missingRightOf } from "../../access/kube/missing-right.ts";
 import {
   codeOfRefusal,
-  denierIn,
+  denialIn,
   isBadPatch,
   isNamespaceLeaving,
   obstacleIn,
@@ -22,6 +22,7 @@ import { describe, type KubeObject, type Manifest } from "../../api/kubernetes.t
 import type { Code } from "../../api/reasons.ts";
 import { uncountedQuotaIn } from "../../api/refusal-texts.ts";
 import { knownResource } from "../../api/resources.ts";
+import { letsGo, namespaceGoes } from "../../api/sentences.ts";
 import { installationNamespace } from "../../installation/installation-namespace.ts";
 import type { ReconcileDeps } from "../reconcile/reconcile-deps.ts";
 import { fieldManagerOf } from "../reconcile/resolve.ts";
@@ -49,7 +50,7 @@ export async function ensureWork(
 ): Promise<ManifestWork> {
   const { namespace = "", name = "" } = desired.metadata;
   if (stored?.metadata.deletionTimestamp !== undefined) {
-    throw new FleetError("ClusterBusy", `ManifestWork ${namespace}/${name} is still being deleted`);
+    throw new FleetError("ClusterBusy", letsGo.work.of(`${namespace}/${name}`));
   }
   if (stored !== undefined && isWithin(desired, stored)) return stored;
   const options = { fieldManager: fieldManagerOf(deps.hubId), force: true };
@@ -150,7 +151,7 @@ export async function removeOrphanedWorks(
   const [first] = orphaned;
   if (first === undefined) return;
   const { namespace, name } = first.metadata;
-  const message = `ManifestWork ${namespace}/${name} of a removed component has yet to go`;
+  const message = letsGo.removedWork.of(`${namespace}/${name}`);
   throw new FleetError("ClusterBusy", message);
 }
 
@@ -201,8 +202,8 @@ function refusalOf(ref: ObjectRef, cause: ApiError): FleetError | undefined {
     name === ""
       ? `${kind}s of namespace ${namespace ?? ""}`
       : describe({ kind, ...(namespace === undefined ? {} : { namespace }), name });
-  if (denierIn(cause.message) === undefined && isNamespaceLeaving(cause.message)) {
-    const message = `${object}: the hub's namespace ${namespace ?? ""} is being deleted`;
+  if (denialIn(cause.message) === undefined && isNamespaceLeaving(cause.message)) {
+    const message = `${object}: ${namespaceGoes.ofHub.of(namespace ?? "")}`;
     return new FleetError("ClusterBusy", message, { cause });
   }
   const { code, why } = whyRefused(cause) ?? {};

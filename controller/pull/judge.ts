@@ -16,6 +16,7 @@ import { recordAt } from "../../api/fields.ts";
 import { foreignText } from "../../api/foreign-text.ts";
 import type { Condition } from "../../api/kubernetes.ts";
 import { uncountedQuotaIn } from "../../api/refusal-texts.ts";
+import { clusterSilent, namespaceGoes } from "../../api/sentences.ts";
 import { shapedAnswer } from "../../sets/pulled-checks.ts";
 import type { ReportedStatus } from "../status/outcome.ts";
 import { agentNamespace } from "./agent.ts";
@@ -102,20 +103,21 @@ export function silenceOf(
   cluster: string,
   managed: ManagedCluster | undefined,
 ): FleetError | undefined {
-  const name = `ManagedCluster ${cluster}`;
   if (managed === undefined) {
     const code = "NotManagedByOCM";
-    return new FleetError("AccessProviderFailed", `${name} does not exist`, { code });
+    return new FleetError("AccessProviderFailed", `ManagedCluster ${cluster} does not exist`, {
+      code,
+    });
   }
   const available = conditionOf(managed.status?.conditions, availableCondition);
   if (available?.status === "True") return undefined;
   const { status, lastTransitionTime } = available ?? {};
   const since = lastTransitionTime === undefined ? "" : ` since ${lastTransitionTime}`;
-  const what =
+  const message =
     status === "False"
-      ? `its API server has not answered its agent${since}`
-      : `its agent has not reported to the hub${since === "" ? " yet" : since}`;
-  return new FleetError("SpokeUnreachable", `${name}: ${what}`, { code: "Unreachable" });
+      ? `${clusterSilent.server.of(cluster)}${since}`
+      : `${clusterSilent.agent.of(cluster)}${since === "" ? " yet" : since}`;
+  return new FleetError("SpokeUnreachable", message, { code: "Unreachable" });
 }
 
 const longestText = 400;
@@ -151,7 +153,7 @@ function notApplied(message: string, { where, object, text }: NotApplied): Fleet
     return new FleetError("ApplyFailed", refused, code === undefined ? {} : { code });
   }
   if (isNamespaceLeaving(message)) {
-    const going = `${where}: ${object} waits: its namespace on the spoke is being deleted`;
+    const going = `${where}: ${object} waits: ${namespaceGoes.ofSpoke.of()}`;
     return new FleetError("ClusterBusy", going);
   }
   // The second are words of the work agent about a work with an executor.

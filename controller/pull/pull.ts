@@ -11,6 +11,7 @@ import { FleetError } from "../../api/errors.ts";
 import { byText } from "../../api/fields.ts";
 import { componentId } from "../../api/keys.ts";
 import { type KubeObject } from "../../api/kubernetes.ts";
+import { clusterGoes, letsGo, otherCluster } from "../../api/sentences.ts";
 import { componentUidLabel } from "../../installation/anchor.ts";
 import { installationNamespace } from "../../installation/installation-namespace.ts";
 import { clusterNameOf } from "../component-identity.ts";
@@ -125,7 +126,7 @@ function assertManaged(cluster: string, managed: KubeObject | undefined): void {
   if (managed === undefined && silence !== undefined) throw silence;
   const since = managed?.metadata.deletionTimestamp;
   if (since === undefined) return;
-  const message = `ManagedCluster ${cluster} has been going since ${since}, and gets no works`;
+  const message = clusterGoes.of(cluster, since);
   throw new FleetError("ClusterBusy", message);
 }
 
@@ -133,7 +134,7 @@ function assertManaged(cluster: string, managed: KubeObject | undefined): void {
 function assertSameCluster(component: Component, cluster: string): void {
   const recorded = managedClusterOf(component);
   if (recorded === undefined || recorded === cluster) return;
-  const message = `${clusterNameOf(component)} stands for ManagedCluster ${cluster} now, and the works are for ${recorded}`;
+  const message = `${clusterNameOf(component)} ${otherCluster.of(cluster, recorded)}`;
   throw new FleetError("AccessProviderFailed", message);
 }
 
@@ -151,15 +152,14 @@ function assertFree(
     .toSorted(byText(ageOf));
   if (first === undefined) return;
   const { namespace, name, labels, deletionTimestamp } = first.metadata;
-  const work = `ManifestWork ${namespace}/${name}`;
   if (deletionTimestamp !== undefined) {
-    throw new FleetError("ClusterBusy", `${work} of another component has yet to go`);
+    throw new FleetError("ClusterBusy", letsGo.otherWork.of(`${namespace}/${name}`));
   }
   const uid = labels?.[componentUidLabel];
   const other = [...components.all()].find(({ metadata }) => metadata.uid === uid);
   const message =
     other === undefined
-      ? `${work} brings a component to the same cluster that this hub does not have; docs/ocm.md says how such a work goes`
+      ? `ManifestWork ${namespace}/${name} brings a component to the same cluster that this hub does not have; docs/ocm.md says how such a work goes`
       : `${componentId(other)} is installed on the same cluster already`;
   throw new FleetError("DuplicateComponent", message);
 }

@@ -13,6 +13,7 @@ import {
   wasPushed,
 } from "../../api/delivery.ts";
 import { FleetError } from "../../api/errors.ts";
+import { letsGo } from "../../api/sentences.ts";
 import { clusterNameOf, hasFinalizer } from "../component-identity.ts";
 import type { Next } from "../queue/delays.ts";
 import { assertPermitted, olderClaimantOf } from "../reconcile/claims.ts";
@@ -221,7 +222,7 @@ function assertInTime(
 ): void {
   if (deletionTimestamp === undefined) return;
   if (clock.date().getTime() - Date.parse(deletionTimestamp) < patienceMs) return;
-  const message = `ManifestWork ${namespace}/${name} has been going since ${deletionTimestamp}; look at the spoke: its component and its agent say what they wait for`;
+  const message = `${letsGo.longWork.of(`${namespace}/${name}`, deletionTimestamp)} look at the spoke: its component and its agent say what they wait for`;
   throw new FleetError("ClusterBusy", message);
 }
 

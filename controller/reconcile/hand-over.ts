@@ -3,6 +3,7 @@ import { obstacleIn } from "../../access/kube/obstacle.ts";
 import { type Clock, delay } from "../../access/time/clock.ts";
 import type { Component } from "../../api/component.ts";
 import { FleetError } from "../../api/errors.ts";
+import { letsGo } from "../../api/sentences.ts";
 import { letGoManifest } from "../../installation/anchor-object.ts";
 import { anchorAnnotations } from "../../installation/anchor.ts";
 import type { Desired } from "../../installation/desired.ts";
@@ -70,9 +71,7 @@ async function takeOverInstallation(
   if (anchor === undefined || predecessor === undefined) return undefined;
   const { hubId, componentUid: formerUid, hasLetGo } = predecessor;
   if (!hasLetGo) {
-    const text =
-      "The controller on the spoke still manages this installation, and has yet to let go";
-    throw new FleetError("ClusterBusy", text);
+    throw new FleetError("ClusterBusy", letsGo.controller.of());
   }
   const formerManager = fieldManagerOf(hubId);
   const succession = { component, target, desired, formerUid, formerManager, anchor };
@@ -104,9 +103,7 @@ export async function letGo(
   const { target } = await resolveTarget(subject, deps, signal);
   await stopManaging(subject, deps);
   const owner = { component, target };
-  const text =
-    "The hub installs this component itself: its annotation knfleet.dev/delivery is Push";
-  const handedOver = new FleetError("ClusterBusy", text);
+  const handedOver = new FleetError("ClusterBusy", letsGo.hub.of());
   const live = await target.client.get(anchorRef(owner), {}, signal);
   const uid = live?.metadata.annotations?.[anchorAnnotations.componentUid];
   // The hub has taken it over already.

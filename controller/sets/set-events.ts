@@ -9,6 +9,7 @@ import {
   steering,
 } from "../../api/fleet-set.ts";
 import { describe, nameFirst } from "../../api/kubernetes.ts";
+import { approvalAfter } from "../../api/sentences.ts";
 import type { Stamp } from "../../sets/facts.ts";
 import { type Deed, deeds, type RecordEntry } from "../../sets/record-entry.ts";
 import type { NewEvent } from "../events.ts";
@@ -154,7 +155,7 @@ function approvalEvents(
     before?.rollout?.phase === phase &&
     before.rollout.stage === stage &&
     before.updateRevision === after.updateRevision;
-  const message = waitingFor ?? `Stage ${stage} is done and waits for an approval`;
+  const message = waitingFor ?? approvalAfter.of(stage);
   return isSame ? [] : [normal("AwaitingApproval", message)];
 }
 

@@ -6,6 +6,7 @@ import { conditionOf } from "../../api/conditions.ts";
 import { FleetError } from "../../api/errors.ts";
 import type { Condition } from "../../api/kubernetes.ts";
 import { contestedCondition, type Code, protectedCondition } from "../../api/reasons.ts";
+import { wasAnswered } from "../../api/sentences.ts";
 import type { ChangeSet, Progress } from "../apply/change-set.ts";
 import { askedMsOf, isOverloaded } from "../apply/refusals.ts";
 import type { Protection } from "../guard/protection.ts";
@@ -170,7 +171,7 @@ function refused(error: ApiError, cluster: string): FleetError {
   const why = obstacle === undefined ? "" : `: ${obstacle}`;
   const reason = isOverloaded(error) ? "ClusterBusy" : "ApplyFailed";
   const code = codeOfRefusal(error);
-  return new FleetError(reason, `${cluster}: ${request} was answered ${answer}${why}`, {
+  return new FleetError(reason, `${cluster}: ${request} ${wasAnswered.of(answer)}${why}`, {
     ...options,
     ...(code === undefined ? {} : { code }),
   });

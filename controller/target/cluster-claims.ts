@@ -12,6 +12,7 @@ import { foreignText } from "../../api/foreign-text.ts";
 import { nameId } from "../../api/keys.ts";
 import { describe, type KubeObject } from "../../api/kubernetes.ts";
 import { knownResource } from "../../api/resources.ts";
+import { ofHub } from "../../api/sentences.ts";
 import { claimLabel, claimName, claimPrefix, profileDigest } from "../../api/shards.ts";
 import type { Log } from "../log.ts";
 import type { TargetConnection } from "./target-connection.ts";
@@ -248,7 +249,7 @@ async function onHub(run: () => Promise<void>): Promise<void> {
   } catch (error) {
     if (error instanceof ApiError) throw notTaken(error);
     if (!(error instanceof ConnectionError)) throw error;
-    const message = `The hub: ${error.message}`;
+    const message = `${ofHub.of()} ${error.message}`;
     throw new FleetError("ClusterProfileUnavailable", message, { cause: error });
   }
 }
@@ -257,7 +258,7 @@ function notTaken(cause: ApiError): FleetError {
   const { status } = cause;
   const right = missingRightOf(cause);
   const lack = right === undefined ? obstacleIn(cause) : `the controller lacks ${right}`;
-  const message = `The hub: the claim of the cluster is not possible: ${lack ?? `status ${status}`}`;
+  const message = `${ofHub.of()} the claim of the cluster is not possible: ${lack ?? `status ${status}`}`;
   const isForNow = lack === undefined && (status >= 500 || status === 429);
   const reason = isForNow ? "ClusterProfileUnavailable" : "ApplyFailed";
   return new FleetError(reason, message, { code: codeOfRefusal(cause), cause });

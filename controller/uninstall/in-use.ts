@@ -8,6 +8,7 @@ import { recordAt } from "../../api/fields.ts";
 import { foreignText } from "../../api/foreign-text.ts";
 import { groupOf, type KubeObject, isControlled } from "../../api/kubernetes.ts";
 import { knownResource, type ResourceType } from "../../api/resources.ts";
+import { cannotList, silences, stillUsed, useNeedsRight } from "../../api/sentences.ts";
 import { componentUidLabel, definitionLabel } from "../../installation/anchor.ts";
 import { readAnchor } from "../apply/anchor/anchor.ts";
 import { kindsOfGroups } from "../apply/served-kinds.ts";
@@ -37,7 +38,7 @@ export async function assertUnused(question: UseQuestion, signal: AbortSignal): 
   const users = await Promise.all(kinds.map((kind) => findUsers(kind, question, signal)));
   const descriptions = users.flatMap(usersText).toSorted();
   if (descriptions.length === 0) return;
-  const message = `Still used by ${descriptions.join("; ")}; delete them, or take ${keepWhileUsedAnnotation} off the component`;
+  const message = `${stillUsed.of()} ${descriptions.join("; ")}; delete them, or take ${keepWhileUsedAnnotation} off the component`;
   throw new FleetError("ClusterBusy", message);
 }
 
@@ -127,7 +128,7 @@ async function listMetadata(
     if (error.status === 404) return [];
     if (error.status !== 403) throw error;
     const right = missingRightIn(error.message) ?? `the right to list ${resource.plural}`;
-    const message = `${keepWhileUsedAnnotation} needs ${right}, which the controller lacks on the target cluster; docs/removal.md has the role`;
+    const message = `${useNeedsRight.of(right)}, which the controller lacks on the target cluster; docs/removal.md has the role`;
     throw new FleetError("ApplyFailed", message, { code: "Forbidden", cause: error });
   }
 }
@@ -156,7 +157,7 @@ async function unlistedMessage(
   client: Target["client"],
   signal: AbortSignal,
 ): Promise<string> {
-  const sentence = `Looking for users before the removal: the cluster cannot list ${foreignText(kind, 63)} for now`;
+  const sentence = `Looking for users before the removal: ${cannotList.of(foreignText(kind, 63))}`;
   const name = `${plural}.${groupOf(apiVersion)}`;
   const stored = await client
     .get({ resource: definition, name }, {}, signal)
@@ -168,5 +169,5 @@ async function unlistedMessage(
   const { namespace, name: service } = converter;
   if (typeof namespace !== "string" || typeof service !== "string") return sentence;
   const webhook = foreignText(`${namespace}/${service}`, longestName);
-  return `${sentence}; their conversion webhook, Service ${webhook}, may not answer`;
+  return `${sentence}; ${silences.conversion.of(webhook)}`;
 }

@@ -4,6 +4,7 @@ import parse from "semver/functions/parse.js";
 import { type Component, type ComponentKind, withoutV } from "../../api/component.ts";
 import { FleetError } from "../../api/errors.ts";
 import type { Manifest } from "../../api/kubernetes.ts";
+import { releaseMissing } from "../../api/sentences.ts";
 
 /** Parses a version with or without `v`. As in Go's semver, which upstream uses, `1` and `1.2` are versions too, and spaces are refused. */
 function parseVersion(text: string): SemVer | null {
@@ -78,7 +79,7 @@ function latestOf(
 
 function newestOf([newest]: readonly string[], kind: ComponentKind): string {
   if (newest !== undefined) return newest;
-  throw new FleetError("ReleaseNotFound", `The release directory holds no version of ${kind}`);
+  throw new FleetError("ReleaseNotFound", releaseMissing.version.of(kind));
 }
 
 const named = 8;
@@ -89,7 +90,7 @@ const named = 8;
 export function unavailable(version: string, available: readonly string[]): string {
   const known = available.length === 0 ? "none" : available.slice(0, named).join(", ");
   const target = version.slice(0, 64);
-  return `the manifests of the target version ${target} are not available to this release; it has ${known}`;
+  return `${releaseMissing.target.of(target)}; it has ${known}`;
 }
 
 /** Facts that decide about a migration. */

@@ -10,6 +10,7 @@ import {
   type RolloutPhase,
   setLabels,
 } from "../../../api/fleet-set.ts";
+import { approvalAfter } from "../../../api/sentences.ts";
 import { nameKey } from "../output/names.ts";
 import { allSetKinds } from "../selection/set-ref.ts";
 import type { ClusterAccess } from "../spokes/cluster-access.ts";
@@ -76,7 +77,7 @@ function messageOf(set: FleetSet): string | null {
   if (set.metadata.deletionTimestamp !== undefined) return deletionText(set);
   if (isOutdated(set)) return notObserved;
   const { phase, stage = "", waitingFor } = set.status?.rollout ?? {};
-  const approval = `Stage ${stage} is done and waits for an approval`;
+  const approval = approvalAfter.of(stage);
   return waitingFor ?? (phase === "AwaitingApproval" ? approval : null);
 }
 

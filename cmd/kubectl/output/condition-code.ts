@@ -9,6 +9,7 @@ import {
   rollingOut,
   scaledToZero,
 } from "../../../api/reasons.ts";
+import { hasSentence, releaseMissing } from "../../../api/sentences.ts";
 import { finerKnf, knfOfCode, knfOfReason } from "./knf-of.ts";
 
 /** Conditions in the order of the steps: the first that is not true causes the others. */
@@ -84,9 +85,7 @@ function failureCode(condition: Condition): KnfCode {
   if (type === "VersionMigrationEligible") return "KNF1015";
   const said = saidCode(condition);
   if (type === "DeploymentsAvailable") return said ?? "KNF6009";
-  if (/^(?:the manifests of the target|The release directory holds no) version /.test(message)) {
-    return "KNF1016";
-  }
+  if (hasSentence(message, Object.values(releaseMissing))) return "KNF1016";
   if (/^(?:Manifest |spec\.)/.test(message)) return "KNF1017";
   return finerKnf(said ?? "KNF1018", message);
 }

@@ -1,5 +1,29 @@
 import type { KnfCode } from "../../../api/knf/knf-codes.ts";
 import { type Code, type Reason, rollingOut, scaledToZero } from "../../../api/reasons.ts";
+import {
+  cannotList,
+  clusterGoes,
+  clusterSilent,
+  conditionSays,
+  credentialExpired,
+  denials,
+  forbiddenPlace,
+  hasSentence,
+  letsGo,
+  namespaceGoes,
+  noProviders,
+  offersProviders,
+  ofHub,
+  otherCluster,
+  pluginLacksHome,
+  profileLeaves,
+  providerForbids,
+  type Sentence,
+  silences,
+  stillUsed,
+  useNeedsRight,
+  wasAnswered,
+} from "../../../api/sentences.ts";
 import type { OwnReason } from "./own-reasons.ts";
 
 /** The number of each code of the credential path. The controller writes the same codes into conditions. */
@@ -138,66 +162,55 @@ export const knfOfSocket: Readonly<Partial<Record<string, KnfCode>>> = {
   HOSTNAME_MISMATCH: "KNF4012",
 };
 
-const silentWebhook =
-  /\b[Ww]aiting for webhook [\w.-]+|: (?:Not allowed: )?the webhook [\w.-]+(?: of \w+ [\w.-]+)? does not answer/;
+const silent = Object.values(silences);
 
-const finerForms: readonly (readonly [KnfCode, RegExp, KnfCode])[] = [
-  ["KNF2003", / is being deleted since \S+, and a finalizer holds it$/, "KNF2014"],
-  ["KNF2003", /: it is False TLSUntrusted\b/, "KNF4010"],
-  ["KNF2003", /: it is False Unreachable\b/, "KNF4009"],
-  ["KNF2003", /: it is False EndpointInvalid\b/, "KNF2006"],
-  ["KNF3004", / offers the providers \(none\),/, "KNF2015"],
+/** The sentences by which the first number is the last one; a word: the last word of the sentence. */
+const finerForms: readonly (readonly [
+  from: KnfCode,
+  sentences: readonly Pick<Sentence, "wordsIn">[],
+  to: KnfCode,
+  word?: string,
+])[] = [
+  ["KNF2003", [profileLeaves], "KNF2014"],
+  ["KNF2003", [conditionSays], "KNF4010", "TLSUntrusted"],
+  ["KNF2003", [conditionSays], "KNF4009", "Unreachable"],
+  ["KNF2003", [conditionSays], "KNF2006", "EndpointInvalid"],
+  ["KNF3004", [offersProviders], "KNF2015", noProviders],
   // The ClusterProfile may be right: the remedy is in the provider file.
-  [
-    "KNF2006",
-    /\ballowed(?:Servers|Proxies) of the provider\b|\bdoes not set systemRoots\b/,
-    "KNF3022",
-  ],
-  ["KNF3006", /\(EACCES\)/, "KNF3007"],
-  ["KNF3009", /: no HOME can be made for it$/, "KNF3023"],
-  ["KNF3009", / stands for ManagedCluster \S+ now, and the works are for /, "KNF2018"],
-  ["KNF3011", /has expired already$/, "KNF3014"],
+  ["KNF2006", Object.values(providerForbids), "KNF3022"],
+  ["KNF3009", [pluginLacksHome], "KNF3023"],
+  ["KNF3009", [otherCluster], "KNF2018"],
+  ["KNF3011", [credentialExpired], "KNF3014"],
   // A component without a ClusterProfile is installed on the hub itself.
-  ["KNF5002", /^(?:\[Forbidden\] )?The hub: /, "KNF1028"],
+  ["KNF5002", [ofHub], "KNF1028"],
   // The role of a spoke has no rights on the objects of users.
-  ["KNF5002", /\bknfleet\.dev\/keep-while-used needs the right /, "KNF5006"],
+  ["KNF5002", [useNeedsRight], "KNF5006"],
   // Nobody dials such a cluster.
-  ["KNF4009", /\bManagedCluster \S+: its (?:agent|API server) has not /, "KNF2019"],
-  ["KNF4009", /is not where connections may go/, "KNF4005"],
-  [
-    "KNF1018",
-    /: Not allowed: (?:the (?:admission webhook|(?:Valid|Mut)atingAdmissionPolicy) [\w.-]+(?: of \w+ [\w.-]+)?|an admission policy of the cluster) denies it/,
-    "KNF6012",
-  ],
-  ...(["KNF1018", "KNF6008", "KNF6014"] as const).map(
-    (code) => [code, silentWebhook, "KNF6016"] as const,
-  ),
-  [
-    "KNF6014",
-    /: the (?:admission webhook|(?:Valid|Mut)atingAdmissionPolicy) [\w.-]+ denies it$/,
-    "KNF6012",
-  ],
-  ["KNF6014", /; their conversion webhook, Service \S+, may not answer$/, "KNF6016"],
-  ["KNF6014", /: the cluster cannot list \w+ for now$/, "KNF4016"],
-  [
-    "KNF6014",
-    /^Namespace \S+ (?:is being deleted|does not exist)|: (?:its namespace on the spoke|the hub's namespace \S+) is being deleted$/,
-    "KNF6011",
-  ],
-  ["KNF6014", /^ManagedCluster \S+ has been going since /, "KNF2016"],
-  [
-    "KNF6014",
-    /\bhas yet to (?:let go|go)$|^ManifestWork \S+ (?:is still being deleted$|has been going since )|^The hub installs this component itself/,
-    "KNF2017",
-  ],
-  ["KNF6014", /^Still used by /, "KNF6013"],
-  ["KNF6014", /\bwas answered \d{3}\b/, "KNF4016"],
+  ["KNF4009", Object.values(clusterSilent), "KNF2019"],
+  ["KNF4009", [forbiddenPlace], "KNF4005"],
+  ["KNF1018", Object.values(denials), "KNF6012"],
+  ["KNF1018", silent, "KNF6016"],
+  ["KNF6008", silent, "KNF6016"],
+  ["KNF6014", silent, "KNF6016"],
+  ["KNF6014", Object.values(denials), "KNF6012"],
+  ["KNF6014", [cannotList], "KNF4016"],
+  ["KNF6014", Object.values(namespaceGoes), "KNF6011"],
+  ["KNF6014", [clusterGoes], "KNF2016"],
+  ["KNF6014", Object.values(letsGo), "KNF2017"],
+  ["KNF6014", [stillUsed], "KNF6013"],
+  ["KNF6014", [wasAnswered], "KNF4016"],
 ];
 
 /** Refines the number of a reason by its message, so that it is as exact as that of `diagnose`. */
 export function finerKnf(code: KnfCode, message: string): KnfCode {
-  const form = finerForms.find(([from, pattern]) => from === code && pattern.test(message));
+  const form = finerForms.find(([from, sentences, , word]) => {
+    if (from !== code) return false;
+    const found = sentences.flatMap(({ wordsIn }) => wordsIn(message) ?? []);
+    return word === undefined ? hasSentence(message, sentences) : found.at(-1) === word;
+  });
   if (form !== undefined) return form[2];
+  // The word of the operating system; the file was found.
+  if (code === "KNF3006" && message.includes("(EACCES)")) return "KNF3007";
   if (code !== "KNF4009" && code !== "KNF4010") return code;
   const words = Array.from(message.matchAll(/\(([A-Z][A-Z0-9_]+)\)/g), ([, word = ""]) => word);
   const known = words.find((word) => Object.hasOwn(knfOfSocket, word));

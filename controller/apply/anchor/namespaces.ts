@@ -5,6 +5,7 @@ import { FleetError } from "../../../api/errors.ts";
 import { isContained } from "../../../api/fields.ts";
 import type { KubeObject, Manifest } from "../../../api/kubernetes.ts";
 import { knownResource } from "../../../api/resources.ts";
+import { namespaceGoes } from "../../../api/sentences.ts";
 import {
   anchorAnnotations,
   anchorLabels,
@@ -81,7 +82,7 @@ export async function observeNamespaces(
       const { name = "" } = manifest.metadata;
       const live = await client.get({ resource, name }, { metadataOnly: true }, signal);
       if (live?.metadata.deletionTimestamp !== undefined) {
-        throw new FleetError("ClusterBusy", `Namespace ${name} is being deleted`);
+        throw new FleetError("ClusterBusy", namespaceGoes.deleted.of(name));
       }
       return { manifest, live };
     }),

@@ -7,6 +7,7 @@ import {
   type StageStatus,
   steering,
 } from "../../../../api/fleet-set.ts";
+import { approvalAfter } from "../../../../api/sentences.ts";
 import { durationOf } from "../../../../sets/limits.ts";
 import { verifyOf } from "../../../../sets/verify.ts";
 import { deletionText } from "../../hub/set-view.ts";
@@ -187,7 +188,7 @@ function waitingForOf(set: FleetSet): string | null {
   const { phase, waitingFor, stage = "" } = status.rollout;
   if (phase === "Paused") return pauseOf(set) ?? "The set was paused a moment ago";
   if (waitingFor !== undefined && waitingFor !== "") return waitingFor;
-  if (phase === "AwaitingApproval") return `Stage ${stage} is done and waits for an approval`;
+  if (phase === "AwaitingApproval") return approvalAfter.of(stage);
   return phase === "Soaking" ? soakOf(set, stage) : null;
 }
 

@@ -1,4 +1,5 @@
 import type { FleetSetKind } from "../../../../api/fleet-set.ts";
+import { approvalAfter, approvalBefore, hasSentence } from "../../../../api/sentences.ts";
 import { shortNameOf } from "../../output/names.ts";
 import { words } from "../../output/steps.ts";
 import type { RolloutItem } from "./rollout-item.ts";
@@ -30,7 +31,8 @@ export type NextVerb = "approve" | "resume" | "accept-selection" | "verify" | "r
 /** What a user may do when a rollout does not continue by itself, the most useful first. */
 export function nextVerbs(item: RolloutItem): readonly NextVerb[] {
   const { outcome, phase, updateRevision, waitingFor, conditions } = item;
-  const isGate = phase === "AwaitingApproval" || /waits for an approval/.test(waitingFor ?? "");
+  const isGate =
+    phase === "AwaitingApproval" || hasSentence(waitingFor ?? "", [approvalBefore, approvalAfter]);
   if (isGate) return ["approve"];
   if (phase === "Paused") return ["resume"];
   if (conditions.some(({ reason }) => reason === "SuspiciousShrink")) return ["accept-selection"];

@@ -1,6 +1,7 @@
 import type { ClusterProfileRef } from "../../../../api/component.ts";
 import { type FleetSet, type StageSpec, steering } from "../../../../api/fleet-set.ts";
 import { nameId } from "../../../../api/keys.ts";
+import { selectionShrank } from "../../../../api/sentences.ts";
 import type { Deed } from "../../../../sets/record-entry.ts";
 import { unmatchedStage } from "../../../../sets/stages.ts";
 import { UsageError } from "../../errors.ts";
@@ -277,7 +278,7 @@ export function acceptSelection(set: FleetSet): Steering {
   if (selected?.reason !== "SuspiciousShrink" || !isObserved(set)) {
     return refused(set, "The selection of the set is not suspicious and needs no acceptance");
   }
-  const hash = / is ([0-9a-f]+)$/.exec(selected.message ?? "")?.[1];
+  const [, hash] = selectionShrank.wordsIn(selected.message ?? "") ?? [];
   if (hash === undefined) return refused(set, "Condition Selected names no selection to accept");
   return {
     kind: "write",

@@ -16,6 +16,7 @@ import { systemClock } from "../../../../../access/time/system-clock.ts";
 import { timestampOf } from "../../../../../api/conditions.ts";
 import { FleetError } from "../../../../../api/errors.ts";
 import { redactSecrets } from "../../../../../api/foreign-text.ts";
+import { credentialExpired, hasSentence } from "../../../../../api/sentences.ts";
 import { words } from "../../../output/steps.ts";
 import { itemsAt, stringAt } from "../../../selection/fields.ts";
 import { fleetFinding } from "../explain-error.ts";
@@ -86,7 +87,7 @@ async function explainFailure(
   if (error.code === "PluginNotFound" && error.message.includes("EACCES")) {
     return { ...general, code: "KNF3007", next: [words("chmod", "755", plan.command)] };
   }
-  if (error.code === "PluginOutputInvalid" && error.message.endsWith("has expired already")) {
+  if (error.code === "PluginOutputInvalid" && hasSentence(error.message, [credentialExpired])) {
     const expired = finding("error", "KNF3014", { message: error.sentence });
     return { ...expired, evidence: general.evidence };
   }
