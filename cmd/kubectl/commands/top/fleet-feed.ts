@@ -77,14 +77,7 @@ const shortestRoundMs = 3_000;
  * failure, and the hub is tried again.
  */
 export async function openFleetFeed(options: FeedOptions, signal: AbortSignal): Promise<FleetFeed> {
-  const hub = await readHub(options, undefined, signal);
-  const feed = new Feed(options, hub, signal);
-  return {
-    state: () => feed.state(),
-    installations: () => feed.installations(),
-    refresh: () => feed.refresh(),
-    readOnce: feed.run(),
-  };
+  return new Feed(options, await readHub(options, undefined, signal), signal);
 }
 
 /** What the hub says. */
@@ -115,16 +108,15 @@ async function readHub(
   return { components, sets, working };
 }
 
-class Feed {
+class Feed implements FleetFeed {
+  readonly readOnce: Promise<void>;
   readonly #options: FeedOptions;
   readonly #signal: AbortSignal;
   readonly #readings = new Map<string, SpokeReading>();
   readonly #due = new Set<string>();
   /** The rows that were made last: who shows the fleet sees at once which of them are new. */
   readonly #rows = new WeakMap<Component, Installation>();
-  #components: readonly Component[];
-  #sets: HubFacts["sets"];
-  #working: HubFacts["working"];
+  #hub: HubFacts;
   #workingReadMs = systemClock.now();
   #hubReadAt: Date;
   #spokesReadAt: Date | null = null;
@@ -134,13 +126,12 @@ class Feed {
   #hubWanted = Promise.withResolvers<void>();
   #spokesWanted = Promise.withResolvers<void>();
 
-  constructor(options: FeedOptions, { components, sets, working }: HubFacts, signal: AbortSignal) {
+  constructor(options: FeedOptions, hub: HubFacts, signal: AbortSignal) {
     this.#options = options;
     this.#signal = signal;
-    this.#components = components;
-    this.#sets = sets;
-    this.#working = working;
+    this.#hub = hub;
     this.#hubReadAt = options.now();
+    this.readOnce = this.#run();
   }
 
   state(): FleetState {
@@ -150,18 +141,17 @@ class Feed {
 
   installations(): readonly Installation[] {
     const { selection } = this.#options;
-    return this.#components
+    return this.#hub.components
       .map((one) => this.#rowOf(one))
       .filter(({ item }) => isAsked(item, selection));
   }
 
   refresh(): void {
     this.#hubWanted.resolve();
-    this.#wantClusters(this.#components.map(targetId));
+    this.#wantClusters(this.#hub.components.map(targetId));
   }
 
-  /** Starts everything; resolves when every cluster was read once. */
-  run(): Promise<void> {
+  #run(): Promise<void> {
     const { live, watch } = this.#options;
     const first = live ? this.#readRound(this.#clusterIds()) : Promise.resolve();
     if (watch) {
@@ -174,7 +164,7 @@ class Feed {
   async #followHub(): Promise<void> {
     const { access, selection } = this.#options;
     // A hub without sets may not serve them. The first set is seen when the hub is listed again.
-    const setKinds = [...new Set(this.#sets?.map(({ kind }) => kind))];
+    const setKinds = [...new Set(this.#hub.sets?.map(({ kind }) => kind))];
     using changes = watchHub(access, { ...selection, setKinds }, this.#signal);
     while (!this.#signal.aborted) {
       const nextLookMs = this.#trouble === null ? paceMs : troublePaceMs;
@@ -190,22 +180,17 @@ class Feed {
     if (this.#signal.aborted) return;
     const { now } = this.#options;
     try {
-      const before = new Map(this.#components.map((one) => [one.metadata.uid, one]));
+      const before = new Map(this.#hub.components.map((one) => [one.metadata.uid, one]));
       const isFresh = systemClock.now() - this.#workingReadMs < leasesPaceMs;
-      const last = isFresh ? { working: this.#working } : undefined;
-      const { components, sets, working } = await readHub(this.#options, last, this.#signal);
+      const hub = await readHub(this.#options, isFresh ? this.#hub : undefined, this.#signal);
       if (!isFresh) this.#workingReadMs = systemClock.now();
-      const changed = components.filter(
-        ({ metadata: { uid, resourceVersion } }) =>
-          before.get(uid)?.metadata.resourceVersion !== resourceVersion,
-      );
       // What has not changed stays the same object.
-      this.#components = components.map((one) => {
+      const components = hub.components.map((one) => {
         const known = before.get(one.metadata.uid);
         return known?.metadata.resourceVersion === one.metadata.resourceVersion ? known : one;
       });
-      this.#sets = sets;
-      this.#working = working;
+      const changed = components.filter((one) => one !== before.get(one.metadata.uid));
+      this.#hub = { ...hub, components };
       this.#hubReadAt = now();
       this.#trouble = null;
       if (changed.length > 0) this.#wantClusters(changed.map(targetId));
@@ -246,7 +231,7 @@ class Feed {
 
   async #readRound(ids: readonly string[]): Promise<void> {
     const { access, limits, now } = this.#options;
-    const groups = Map.groupBy(this.#components, targetId);
+    const groups = Map.groupBy(this.#hub.components, targetId);
     let done = 0;
     this.#showRound({ done, total: ids.length });
     await mapLimited(ids, limits.concurrency, async (id) => {
@@ -269,7 +254,7 @@ class Feed {
   }
 
   #clusterIds(): readonly string[] {
-    return [...new Set(this.#components.map(targetId))];
+    return [...new Set(this.#hub.components.map(targetId))];
   }
 
   #changed(): void {
@@ -291,10 +276,10 @@ class Feed {
 
   #made(): FleetState {
     const { access, selection, now } = this.#options;
-    const items = this.#components.map((one) => this.#rowOf(one).item);
+    const items = this.#hub.components.map((one) => this.#rowOf(one).item);
     const stamp = stampAt(now());
     const asked = items.filter((item) => isAsked(item, selection));
-    const sets = this.#sets?.map(setItemOf) ?? null;
+    const sets = this.#hub.sets?.map(setItemOf) ?? null;
     const report = fleetStatusOf(asked, missingNames(selection, items), stamp);
     const malformed = access.malformed?.errors ?? [];
     return {
@@ -303,9 +288,9 @@ class Feed {
         complete: report.complete && malformed.length === 0,
         errors: [...report.errors, ...malformed],
         sets,
-        controller: controllerOf(this.#working, items, sets),
+        controller: controllerOf(this.#hub.working, items, sets),
       },
-      sets: this.#sets,
+      sets: this.#hub.sets,
       hubReadAt: this.#hubReadAt,
       spokesReadAt: this.#spokesReadAt,
       round: this.#round,
