@@ -84,6 +84,6 @@ export function unregisterEntry(): CommandEntry {
     ],
     completes: "clusters",
     needsFleet: "it deletes on the hub and on a cluster",
-    load: async () => (await import("./register/unregister-action.ts")).runUnregister,
+    load: async () => (await import("./register/unregister/unregister-action.ts")).runUnregister,
   };
 }

@@ -1,15 +1,15 @@
 import { describe, expect, test } from "vitest";
 
-import type { ClusterProfile } from "../../../../../api/cluster-profile.ts";
-import type { FleetSet } from "../../../../../api/fleet-set.ts";
-import type { KubeObject, ObjectMeta } from "../../../../../api/kubernetes.ts";
+import type { ClusterProfile } from "../../../../../../api/cluster-profile.ts";
+import type { FleetSet } from "../../../../../../api/fleet-set.ts";
+import type { KubeObject, ObjectMeta } from "../../../../../../api/kubernetes.ts";
 import {
   hubRemovals,
   refusedRemoval,
   type RemovalFacts,
   spokeRemovals,
-} from "../../../../../cmd/kubectl/commands/register/removal.ts";
-import { stamps } from "../../../../../cmd/kubectl/commands/register/selecting-sets.ts";
+} from "../../../../../../cmd/kubectl/commands/register/unregister/removal.ts";
+import { stamps } from "../../../../../../cmd/kubectl/commands/register/unregister/selecting-sets.ts";
 
 const labels = { "app.kubernetes.io/managed-by": "knfleet-register" };
 const own = {

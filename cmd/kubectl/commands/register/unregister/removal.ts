@@ -1,14 +1,14 @@
-import { type Right, rightTexts } from "../../../../access/kube/missing-right.ts";
-import type { ClusterProfile } from "../../../../api/cluster-profile.ts";
-import type { ComponentKey } from "../../../../api/component.ts";
-import { recordAt, textAt } from "../../../../api/fields.ts";
-import { type FleetSet, holdLabel } from "../../../../api/fleet-set.ts";
-import { describe, type KubeObject, nameFirst } from "../../../../api/kubernetes.ts";
-import { spokeRoleName } from "../../../../installation/spoke-role.ts";
-import { accountsOf } from "../../hub/find-controller.ts";
-import { words } from "../../output/steps.ts";
-import { type NamespaceContents, othersIn, whyItStays } from "./namespace-contents.ts";
-import type { Refusal } from "./reachable-server.ts";
+import { type Right, rightTexts } from "../../../../../access/kube/missing-right.ts";
+import type { ClusterProfile } from "../../../../../api/cluster-profile.ts";
+import type { ComponentKey } from "../../../../../api/component.ts";
+import { recordAt, textAt } from "../../../../../api/fields.ts";
+import { type FleetSet, holdLabel } from "../../../../../api/fleet-set.ts";
+import { describe, type KubeObject, nameFirst } from "../../../../../api/kubernetes.ts";
+import { spokeRoleName } from "../../../../../installation/spoke-role.ts";
+import { accountsOf } from "../../../hub/find-controller.ts";
+import { words } from "../../../output/steps.ts";
+import { type NamespaceContents, othersIn, whyItStays } from "../namespace-contents.ts";
+import type { Refusal } from "../reachable-server.ts";
 import {
   idOf,
   isRegistrars,
@@ -19,7 +19,7 @@ import {
   registeredAnnotations,
   registrar,
   spokeNamespace,
-} from "./spoke-objects.ts";
+} from "../spoke-objects.ts";
 
 /** What a registration recorded in its ClusterProfile. Empty texts: nothing. */
 export interface Registered {

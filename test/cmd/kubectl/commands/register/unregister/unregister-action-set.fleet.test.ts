@@ -2,23 +2,26 @@ import { join } from "node:path";
 
 import { afterAll, beforeAll, expect, test } from "vitest";
 
-import { operatorApiVersion } from "../../../../../api/component.ts";
-import { fleetSetApiVersion } from "../../../../../api/fleet-set.ts";
-import type { KubeObject } from "../../../../../api/kubernetes.ts";
-import { builtInProviderFile, letControllerReadSecrets } from "../../../../e2e/built-in-access.ts";
-import { writeThinRelease } from "../../../../e2e/thin-release.ts";
-import { applyFile } from "../../../../fleet/hub-access.ts";
-import { conditionOf, valueAt } from "../../../../fleet/json-record.ts";
-import { useFleet } from "../../../../fleet/use-fleet.ts";
-import { waitFor } from "../../../../fleet/wait-for.ts";
+import { operatorApiVersion } from "../../../../../../api/component.ts";
+import { fleetSetApiVersion } from "../../../../../../api/fleet-set.ts";
+import type { KubeObject } from "../../../../../../api/kubernetes.ts";
+import {
+  builtInProviderFile,
+  letControllerReadSecrets,
+} from "../../../../../e2e/built-in-access.ts";
+import { writeThinRelease } from "../../../../../e2e/thin-release.ts";
+import { applyFile } from "../../../../../fleet/hub-access.ts";
+import { conditionOf, valueAt } from "../../../../../fleet/json-record.ts";
+import { useFleet } from "../../../../../fleet/use-fleet.ts";
+import { waitFor } from "../../../../../fleet/wait-for.ts";
 import {
   type ControllerProcess,
   startControllerProcess,
-} from "../../../../support/controller-process.ts";
-import { type Ran, runOnFleet } from "../../run-knfleet.ts";
+} from "../../../../../support/controller-process.ts";
+import { type Ran, runOnFleet } from "../../../run-knfleet.ts";
 
 const fleet = useFleet({ spokes: 1 });
-const setsRoleFile = join(import.meta.dirname, "../../../../../docs/sets-role.yaml");
+const setsRoleFile = join(import.meta.dirname, "../../../../../../docs/sets-role.yaml");
 const patience = { timeoutMs: 120_000 };
 const kind = "KnativeEventing";
 const set = {

@@ -1,15 +1,18 @@
-import { withTimeout } from "../../../../access/time/deadline.ts";
-import { systemClock } from "../../../../access/time/system-clock.ts";
-import { type ClusterProfile, clusterProfileApiVersion } from "../../../../api/cluster-profile.ts";
-import { FleetError } from "../../../../api/errors.ts";
-import type { KubeObject, NamespacedName } from "../../../../api/kubernetes.ts";
-import { knownResource } from "../../../../api/resources.ts";
-import type { ActionInput } from "../../action.ts";
-import { UsageError } from "../../errors.ts";
-import { findProfile } from "../../hub/profiles.ts";
-import type { ClusterAccess } from "../../spokes/cluster-access.ts";
-import { onSpoke, type OpenSpoke } from "./open-spoke.ts";
-import { registerRequest, usualAccount } from "./register-request.ts";
+import { withTimeout } from "../../../../../access/time/deadline.ts";
+import { systemClock } from "../../../../../access/time/system-clock.ts";
+import {
+  type ClusterProfile,
+  clusterProfileApiVersion,
+} from "../../../../../api/cluster-profile.ts";
+import { FleetError } from "../../../../../api/errors.ts";
+import type { KubeObject, NamespacedName } from "../../../../../api/kubernetes.ts";
+import { knownResource } from "../../../../../api/resources.ts";
+import type { ActionInput } from "../../../action.ts";
+import { UsageError } from "../../../errors.ts";
+import { findProfile } from "../../../hub/profiles.ts";
+import type { ClusterAccess } from "../../../spokes/cluster-access.ts";
+import { onSpoke, type OpenSpoke } from "../open-spoke.ts";
+import { registerRequest, usualAccount } from "../register-request.ts";
 import {
   hubAnnotation,
   idOf,
@@ -18,7 +21,7 @@ import {
   registrar,
   registrarSelector as labelSelector,
   spokeNamespace,
-} from "./spoke-objects.ts";
+} from "../spoke-objects.ts";
 
 /** The ClusterProfile of a registration. */
 interface Registered {

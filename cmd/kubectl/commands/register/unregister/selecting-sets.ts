@@ -1,19 +1,19 @@
-import { type Right, rightTo } from "../../../../access/kube/missing-right.ts";
-import { withTimeout } from "../../../../access/time/deadline.ts";
-import { systemClock } from "../../../../access/time/system-clock.ts";
-import type { ClusterProfile } from "../../../../api/cluster-profile.ts";
-import type { ComponentKind } from "../../../../api/component.ts";
-import { type FleetSet, fleetSetApiVersion, fleetSetKinds } from "../../../../api/fleet-set.ts";
-import type { KubeObject } from "../../../../api/kubernetes.ts";
-import { knownResource } from "../../../../api/resources.ts";
-import { findSelection, placementKinds } from "../../../../controller/sets/find-selection.ts";
-import { exclusionOf } from "../../../../sets/members.ts";
-import { stageOf } from "../../../../sets/stages.ts";
-import { listSets } from "../../hub/fleet-sets.ts";
-import { listVisible, type VisibleList } from "../../hub/list-visible.ts";
-import { allSetKinds } from "../../selection/set-ref.ts";
-import type { ClusterAccess } from "../../spokes/cluster-access.ts";
-import { idOf } from "./spoke-objects.ts";
+import { type Right, rightTo } from "../../../../../access/kube/missing-right.ts";
+import { withTimeout } from "../../../../../access/time/deadline.ts";
+import { systemClock } from "../../../../../access/time/system-clock.ts";
+import type { ClusterProfile } from "../../../../../api/cluster-profile.ts";
+import type { ComponentKind } from "../../../../../api/component.ts";
+import { type FleetSet, fleetSetApiVersion, fleetSetKinds } from "../../../../../api/fleet-set.ts";
+import type { KubeObject } from "../../../../../api/kubernetes.ts";
+import { knownResource } from "../../../../../api/resources.ts";
+import { findSelection, placementKinds } from "../../../../../controller/sets/find-selection.ts";
+import { exclusionOf } from "../../../../../sets/members.ts";
+import { stageOf } from "../../../../../sets/stages.ts";
+import { listSets } from "../../../hub/fleet-sets.ts";
+import { listVisible, type VisibleList } from "../../../hub/list-visible.ts";
+import { allSetKinds } from "../../../selection/set-ref.ts";
+import type { ClusterAccess } from "../../../spokes/cluster-access.ts";
+import { idOf } from "../spoke-objects.ts";
 
 type HubAccess = Pick<ClusterAccess, "hub" | "hubTimeoutMs">;
 

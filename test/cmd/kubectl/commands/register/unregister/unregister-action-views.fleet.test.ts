@@ -1,12 +1,12 @@
 import { beforeAll, expect, test } from "vitest";
 
-import { connectHub } from "../../../../../access/hub/hub.ts";
-import { systemClock } from "../../../../../access/time/system-clock.ts";
-import { readServed } from "../../../../../cmd/kubectl/spokes/object-table.ts";
-import { builtInProviderFile } from "../../../../e2e/built-in-access.ts";
-import { useFleet } from "../../../../fleet/use-fleet.ts";
-import { waitFor } from "../../../../fleet/wait-for.ts";
-import { type Ran, runOnFleet } from "../../run-knfleet.ts";
+import { connectHub } from "../../../../../../access/hub/hub.ts";
+import { systemClock } from "../../../../../../access/time/system-clock.ts";
+import { readServed } from "../../../../../../cmd/kubectl/spokes/object-table.ts";
+import { builtInProviderFile } from "../../../../../e2e/built-in-access.ts";
+import { useFleet } from "../../../../../fleet/use-fleet.ts";
+import { waitFor } from "../../../../../fleet/wait-for.ts";
+import { type Ran, runOnFleet } from "../../../run-knfleet.ts";
 
 const fleet = useFleet({ spokes: 1 });
 const rbac = "rbac.authorization.k8s.io/v1";

@@ -1,22 +1,23 @@
-import { type KubeClient, objectRefOf } from "../../../../access/kube/kube-client.ts";
-import { rightTexts } from "../../../../access/kube/missing-right.ts";
-import { withTimeout } from "../../../../access/time/deadline.ts";
-import { systemClock } from "../../../../access/time/system-clock.ts";
-import type { ClusterProfile } from "../../../../api/cluster-profile.ts";
-import type { Component } from "../../../../api/component.ts";
-import type { KubeObject, ObjectKey } from "../../../../api/kubernetes.ts";
-import { knownResource } from "../../../../api/resources.ts";
-import { listAnchors } from "../../../../controller/apply/anchor/list-anchors.ts";
-import { spokeRoleName } from "../../../../installation/spoke-role.ts";
-import { listVisible } from "../../hub/list-visible.ts";
-import { listProfiles } from "../../hub/profiles.ts";
-import type { ClusterAccess } from "../../spokes/cluster-access.ts";
-import { listsProfiles, otherProfiles, serversOf, unknownProfiles } from "./known-cluster.ts";
-import { NeededReads } from "./missing-rights.ts";
-import { readContents } from "./namespace-contents.ts";
-import { onSpoke, type OpenSpoke } from "./open-spoke.ts";
-import type { Refusal } from "./reachable-server.ts";
-import { lackOfRights } from "./refused-registration.ts";
+import { type KubeClient, objectRefOf } from "../../../../../access/kube/kube-client.ts";
+import { rightTexts } from "../../../../../access/kube/missing-right.ts";
+import { withTimeout } from "../../../../../access/time/deadline.ts";
+import { systemClock } from "../../../../../access/time/system-clock.ts";
+import type { ClusterProfile } from "../../../../../api/cluster-profile.ts";
+import type { Component } from "../../../../../api/component.ts";
+import type { KubeObject, ObjectKey } from "../../../../../api/kubernetes.ts";
+import { knownResource } from "../../../../../api/resources.ts";
+import { listAnchors } from "../../../../../controller/apply/anchor/list-anchors.ts";
+import { spokeRoleName } from "../../../../../installation/spoke-role.ts";
+import { listVisible } from "../../../hub/list-visible.ts";
+import { listProfiles } from "../../../hub/profiles.ts";
+import type { ClusterAccess } from "../../../spokes/cluster-access.ts";
+import { listsProfiles, otherProfiles, serversOf, unknownProfiles } from "../known-cluster.ts";
+import { NeededReads } from "../missing-rights.ts";
+import { readContents } from "../namespace-contents.ts";
+import { onSpoke, type OpenSpoke } from "../open-spoke.ts";
+import type { Refusal } from "../reachable-server.ts";
+import { lackOfRights } from "../refused-registration.ts";
+import { idOf, spokeNamespace } from "../spoke-objects.ts";
 import {
   hubRemovals,
   registeredOf,
@@ -24,7 +25,6 @@ import {
   spokeRemovals,
   type SpokeRemovals,
 } from "./removal.ts";
-import { idOf, spokeNamespace } from "./spoke-objects.ts";
 
 /** The hub of a registration. */
 export interface HubFacts {
