@@ -2,10 +2,11 @@ import type { AccessProvider, ClusterProfile } from "../../api/cluster-profile.t
 import { FleetError } from "../../api/errors.ts";
 import { isRecord } from "../../api/fields.ts";
 import { describe } from "../../api/kubernetes.ts";
-import { offersProviders } from "../../api/sentences.ts";
-import { deadEnd } from "./access-way.ts";
+import { offersProviders, providerForbids } from "../../api/sentences.ts";
+import { type Endpoint, endpointOf } from "../http/endpoint.ts";
+import { type ExecPlan, execPlan } from "../plugins/exec-plan.ts";
 import type { Provider, ProviderFile } from "./provider-config.ts";
-import { refusedProfile } from "./provider-rules.ts";
+import { allowsProxy, allowsServer, refusedProfile } from "./provider-rules.ts";
 
 /** The provider that is used for a profile, and the profile's entry for it. */
 export interface SelectedProvider {
@@ -110,4 +111,57 @@ export function assertSomeUsable(path: string, file: ProviderFile): void {
   if (first?.problem === undefined || others.some(({ problem }) => problem === undefined)) return;
   const message = `No provider of provider file ${path} can be used; ${first.name}: ${first.problem}`;
   throw new FleetError("ConfigInvalid", message, { code: "ProviderFileInvalid" });
+}
+
+/** An entry of a profile, and the provider of the file that has its name. */
+interface OfferedWay {
+  readonly profile: ClusterProfile;
+  readonly provider: Provider;
+  readonly entry: AccessProvider;
+}
+
+/**
+ * Where an entry leads and which plugin gets the credential for it. `nowMs` is the wall clock, for certificates that have expired.
+ *
+ * Throws `FleetError` `AccessProviderFailed` or `RemoteClientCreationFailed`.
+ */
+export function wayOf(
+  { profile, provider, entry }: OfferedWay,
+  nowMs: number,
+): { readonly endpoint: Endpoint; readonly plan: ExecPlan } {
+  const { systemRoots, allowInsecure, rules } = provider;
+  const endpoint = endpointOf(entry.cluster, { systemRoots, allowInsecure, nowMs });
+  if (!allowsServer(rules, endpoint.server)) {
+    throw notAllowed(provider, providerForbids.server, `server ${new URL(endpoint.server).host}`);
+  }
+  if (!allowsProxy(rules, endpoint.proxy)) {
+    const { host = "", port = 0 } = endpoint.proxy ?? {};
+    throw notAllowed(provider, providerForbids.proxy, `proxy ${host}:${port}`);
+  }
+  return { endpoint, plan: execPlan(provider, { profile, cluster: entry.cluster ?? {} }) };
+}
+
+/** Why an entry can never be used as it is; undefined when it can. Time does not count: no certificate is too old. */
+function deadEnd(way: OfferedWay): string | undefined {
+  try {
+    wayOf(way, 0);
+    return undefined;
+  } catch (error) {
+    if (error instanceof FleetError) return error.sentence;
+    throw error;
+  }
+}
+
+const longestHost = 128;
+
+function notAllowed(
+  { name }: Provider,
+  rule: typeof providerForbids.server,
+  what: string,
+): FleetError {
+  return new FleetError(
+    "RemoteClientCreationFailed",
+    `${rule.of(JSON.stringify(name))} does not hold the ${what.slice(0, longestHost)} of the profile`,
+    { code: "EndpointInvalid" },
+  );
 }

@@ -12,10 +12,9 @@ import { conditionSays } from "../../api/sentences.ts";
 import type { Times } from "../http/connector.ts";
 import { type Endpoint, endpointWarnings } from "../http/endpoint.ts";
 import { type ExecPlan, fingerprint } from "../plugins/exec-plan.ts";
-import { wayOf } from "../providers/access-way.ts";
 import type { ProviderFile } from "../providers/provider-config.ts";
 import { distrustedProfile, type ReferencePolicy } from "../providers/reference-policy.ts";
-import { type SelectedProvider, selectProvider } from "../providers/select-provider.ts";
+import { type SelectedProvider, selectProvider, wayOf } from "../providers/select-provider.ts";
 import type { Clock } from "../time/clock.ts";
 
 /** Everything that is needed to reach the cluster of a profile. */
