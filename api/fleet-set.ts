@@ -74,7 +74,7 @@ export const revisionAnnotations = {
   failedAt: "knfleet.dev/failed-at",
   /** When a user asked to try the revision again, RFC 3339. */
   retriedAt: "knfleet.dev/retried-at",
-  /** The record of the revision, as JSON; see sets/record.ts. */
+  /** The record of the revision, as JSON; see sets/status/record.ts. */
   record: "knfleet.dev/record",
 } as const;
 

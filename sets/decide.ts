@@ -1,7 +1,6 @@
 import { type RolloutPhase, steering } from "../api/fleet-set.ts";
 import { nameFirst } from "../api/kubernetes.ts";
 import { type Admission, admittedStamps, noneAdmitted } from "./admission.ts";
-import { deletionSentence } from "./deletion.ts";
 import {
   type Decision,
   noRemovals,
@@ -12,14 +11,10 @@ import {
   type Stage,
   type Stamp,
 } from "./facts.ts";
-import { seenAfter, standingsAfter } from "./history.ts";
 import { deadlineTimes, stagesWith } from "./members.ts";
-import { type RecordEntry } from "./record-entry.ts";
-import { haltEntry, hasDeeds, newEntries, passEntries, recorded } from "./record.ts";
 import { countLeaving, planDeletion, planRemovals, type RemovalPlan } from "./removals.ts";
 import { rollbackObstacle, rollbackStep } from "./rollback.ts";
 import { beginning, lastCompleted, newestOf } from "./rollout-turns.ts";
-import { deletingStatus, isPaused, rolloutStatus, unusableStatus } from "./set-status.ts";
 import { abortOf, skipOf } from "./skips.ts";
 import {
   isEmpty,
@@ -32,6 +27,11 @@ import {
   waitingForOf,
 } from "./stage-progress.ts";
 import { refusedClusters } from "./stages.ts";
+import { deletionSentence } from "./status/deletion.ts";
+import { seenAfter, standingsAfter } from "./status/history.ts";
+import { type RecordEntry } from "./status/record-entry.ts";
+import { haltEntry, hasDeeds, newEntries, passEntries, recorded } from "./status/record.ts";
+import { deletingStatus, isPaused, rolloutStatus, unusableStatus } from "./status/set-status.ts";
 import { unwrittenSentence } from "./unwritten.ts";
 
 /**

@@ -4,8 +4,8 @@ import type { FleetSet, FleetSetStatus, StageSpec } from "../api/fleet-set.ts";
 import type { Answers, Verification } from "./check-answer.ts";
 import type { ClusterState } from "./cluster-state.ts";
 import type { DesiredSpec, RevisionContent } from "./desired-spec.ts";
-import type { RecordEntry } from "./record-entry.ts";
 import type { History, Standing } from "./standing.ts";
+import type { RecordEntry } from "./status/record-entry.ts";
 
 /** A ControllerRevision of a set. */
 export interface Revision {

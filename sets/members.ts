@@ -8,10 +8,10 @@ import { DesiredSpecs } from "./desired-spec.ts";
 import type { Member, Revision, SelectedCluster, SetFacts, Stage } from "./facts.ts";
 import { durationOf } from "./limits.ts";
 import { isExcluded, isHeld } from "./select-clusters.ts";
-import { isPaused, resumedAtOf, wasFailed, wasFailedByCheck } from "./set-status.ts";
 import { skipOf } from "./skips.ts";
 import { type Candidate, stageOf, stagesOf, unmatchedStage } from "./stages.ts";
 import { memoryOf, standingOf } from "./standing.ts";
+import { isPaused, resumedAtOf, wasFailed, wasFailedByCheck } from "./status/set-status.ts";
 import { verificationOf, verifiedState, verifyOf } from "./verify.ts";
 
 const usualDeadlineMs = 900_000;

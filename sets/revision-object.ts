@@ -3,7 +3,7 @@ import { type FleetSet, revisionAnnotations, setLabels } from "../api/fleet-set.
 import type { KubeObject, Manifest } from "../api/kubernetes.ts";
 import { type RevisionContent, revisionNameOf } from "./desired-spec.ts";
 import type { Revision } from "./facts.ts";
-import { recordOf } from "./record-entry.ts";
+import { recordOf } from "./status/record-entry.ts";
 
 const apiVersion = "apps/v1";
 const kind = "ControllerRevision";

@@ -1,7 +1,7 @@
 import { contentOf, isOfVersions } from "./content.ts";
 import { revisionNameOf } from "./desired-spec.ts";
 import type { Decision, Revision, SetFacts } from "./facts.ts";
-import { recorded, supersedeEntry } from "./record.ts";
+import { recorded, supersedeEntry } from "./status/record.ts";
 
 /** The mark of a revision that will be rolled out, when the revision is new or an older one is desired again. */
 export function beginning(

@@ -4,8 +4,8 @@ import { approvalAfter, approvalBefore } from "../api/sentences.ts";
 import { timeOf } from "./component-condition.ts";
 import type { Stage } from "./facts.ts";
 import { durationOf, openingOf, type Share, type Window } from "./limits.ts";
-import { cutText } from "./set-conditions.ts";
 import { isSkippedStage } from "./skips.ts";
+import { cutText } from "./status/set-conditions.ts";
 import {
   clustersText,
   failuresText,

@@ -11,7 +11,7 @@ import {
 import { describe, nameFirst } from "../../api/kubernetes.ts";
 import { approvalAfter } from "../../api/sentences.ts";
 import type { Stamp } from "../../sets/facts.ts";
-import { type Deed, deeds, type RecordEntry } from "../../sets/record-entry.ts";
+import { type Deed, deeds, type RecordEntry } from "../../sets/status/record-entry.ts";
 import type { NewEvent } from "../events.ts";
 
 /** The Events for what changed between two states of a set's status. Pure. Spec: sets.md R15. */

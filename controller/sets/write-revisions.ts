@@ -7,8 +7,8 @@ import { nameId } from "../../api/keys.ts";
 import type { KubeObject } from "../../api/kubernetes.ts";
 import { knownResource } from "../../api/resources.ts";
 import type { Records, RevisionMark, SetFacts } from "../../sets/facts.ts";
-import { type RecordEntry, withEntries } from "../../sets/record-entry.ts";
 import { revisionObject } from "../../sets/revision-object.ts";
+import { type RecordEntry, withEntries } from "../../sets/status/record-entry.ts";
 import type { RecentWrites } from "./recent-writes.ts";
 import { ownWrite } from "./refused-write.ts";
 

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { operatorApiVersion } from "../../api/component.ts";
 import { revisionAnnotations, setAnnotations, setLabels, steering } from "../../api/fleet-set.ts";
 import { keyOf } from "../../api/kubernetes.ts";
-import { type RecordEntry, recordOf } from "../../sets/record-entry.ts";
+import { type RecordEntry, recordOf } from "../../sets/status/record-entry.ts";
 import { conditionOf, valueAt } from "../fleet/json-record.ts";
 import { waitFor } from "../fleet/wait-for.ts";
 import { writesTo } from "./requests.ts";

@@ -18,8 +18,8 @@ import {
 import { decide } from "../../sets/decide.ts";
 import { DesiredSpecs } from "../../sets/desired-spec.ts";
 import type { Decision, Obstacle, Revision, Selection, SetFacts } from "../../sets/facts.ts";
-import { withEntries } from "../../sets/record-entry.ts";
 import type { History } from "../../sets/standing.ts";
+import { withEntries } from "../../sets/status/record-entry.ts";
 import { checksOf, patienceOf } from "../../sets/verify.ts";
 import { contentAnnotation } from "./stamped-content.ts";
 import { type Fate, says, statusAfter } from "./status-after.ts";

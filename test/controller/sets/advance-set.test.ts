@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import type { WatchEvent } from "../../../access/kube/kube-client.ts";
 import { conditionOf } from "../../../api/conditions.ts";
 import { revisionAnnotations, steering } from "../../../api/fleet-set.ts";
-import { recordOf } from "../../../sets/record-entry.ts";
+import { recordOf } from "../../../sets/status/record-entry.ts";
 import { rolloutWith } from "../../sets/set-world.ts";
 import { apiError } from "../../support/api-error.ts";
 import { hubWith, rollout, SetHub, whenUnselected } from "./set-hub.ts";

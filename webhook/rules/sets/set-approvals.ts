@@ -1,8 +1,8 @@
 import { timestampOf } from "../../../api/conditions.ts";
 import { jsonOf, recordAt, textAt } from "../../../api/fields.ts";
 import { fleetSetKinds, steering } from "../../../api/fleet-set.ts";
-import { deeds, entryOf } from "../../../sets/record-entry.ts";
 import { unmatchedStage } from "../../../sets/stages.ts";
+import { deeds, entryOf } from "../../../sets/status/record-entry.ts";
 import { below, elementsOf, type Problem, problemAt, problemIf, quoteValue } from "../rule.ts";
 import type { NeededRight, SetChange } from "./set-rule.ts";
 

@@ -4,8 +4,8 @@ import type { FleetSet } from "../../../../api/fleet-set.ts";
 import { knownResource } from "../../../../api/resources.ts";
 import { pinnedContent } from "../../../../sets/content.ts";
 import type { Revision } from "../../../../sets/facts.ts";
-import type { RecordEntry } from "../../../../sets/record-entry.ts";
 import { revisionOf, setSelectorOf } from "../../../../sets/revision-object.ts";
+import type { RecordEntry } from "../../../../sets/status/record-entry.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
 
 /** A revision of a set with the time of its creation. */

@@ -1,6 +1,6 @@
 import { timestampOf } from "../../../../api/conditions.ts";
 import { steering } from "../../../../api/fleet-set.ts";
-import { deeds } from "../../../../sets/record-entry.ts";
+import { deeds } from "../../../../sets/status/record-entry.ts";
 import { RolloutScene } from "../../../cmd/kubectl/commands/rollout/rollout-scene.ts";
 import type { CommandBench } from "../command-bench.ts";
 import type { CommandCase } from "../command-case.ts";

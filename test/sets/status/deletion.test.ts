@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
 
-import type { Component } from "../../api/component.ts";
-import type { Condition } from "../../api/kubernetes.ts";
-import { deletionSentence } from "../../sets/deletion.ts";
-import { serving } from "../support/component.ts";
+import type { Component } from "../../../api/component.ts";
+import type { Condition } from "../../../api/kubernetes.ts";
+import { deletionSentence } from "../../../sets/status/deletion.ts";
+import { serving } from "../../support/component.ts";
 
 const lastTransitionTime = "2026-11-25T12:00:00Z";
 

@@ -1,4 +1,4 @@
-import { conditionOf, timestampOf } from "../api/conditions.ts";
+import { conditionOf, timestampOf } from "../../api/conditions.ts";
 import {
   type FleetSet,
   type FleetSetStatus,
@@ -6,10 +6,11 @@ import {
   type StageStatus,
   type StandingStatus,
   steering,
-} from "../api/fleet-set.ts";
-import { scaledToZero } from "../api/reasons.ts";
-import { type ClusterStateName, isThrough } from "./cluster-state.ts";
-import type { Member, Obstacle, Stage, Stamp } from "./facts.ts";
+} from "../../api/fleet-set.ts";
+import { scaledToZero } from "../../api/reasons.ts";
+import { type ClusterStateName, isThrough } from "../cluster-state.ts";
+import type { Member, Obstacle, Stage, Stamp } from "../facts.ts";
+import type { StageProgress } from "../stage-progress.ts";
 import {
   conditionsOf,
   conditionsWith,
@@ -21,7 +22,6 @@ import {
   type Summary,
   withKstatus,
 } from "./set-conditions.ts";
-import type { StageProgress } from "./stage-progress.ts";
 
 /** The state of a rollout, from which the status is written. */
 export interface RolloutReport extends Outline {

@@ -1,5 +1,5 @@
-import { timestampOf } from "../api/conditions.ts";
-import { isRecord, jsonOf, textAt } from "../api/fields.ts";
+import { timestampOf } from "../../api/conditions.ts";
+import { isRecord, jsonOf, textAt } from "../../api/fields.ts";
 import { cutText, shortText } from "./set-conditions.ts";
 
 /** The actions of users on a rollout. */

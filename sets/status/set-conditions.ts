@@ -1,14 +1,14 @@
-import { conditionOf, withCondition } from "../api/conditions.ts";
+import { conditionOf, withCondition } from "../../api/conditions.ts";
 import {
   type FleetSet,
   type NotableCluster,
   type RolloutPhase,
   steering,
-} from "../api/fleet-set.ts";
-import { foreignText, wholeWords } from "../api/foreign-text.ts";
-import type { Condition } from "../api/kubernetes.ts";
-import { scaledToZero } from "../api/reasons.ts";
-import { selectionShrank } from "../api/sentences.ts";
+} from "../../api/fleet-set.ts";
+import { foreignText, wholeWords } from "../../api/foreign-text.ts";
+import type { Condition } from "../../api/kubernetes.ts";
+import { scaledToZero } from "../../api/reasons.ts";
+import { selectionShrank } from "../../api/sentences.ts";
 
 /** Longest sentence in the status of a set, in bytes of JSON. It keeps a status with 32 stages and 20 clusters below 32 KiB. Spec: sets.md R14. */
 const maxBytes = 300;

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 
-import { rolloutWith, type SetWorld, stageOfRing } from "./set-world.ts";
-import { completeWorld, minute, next, stages } from "./two-rings.ts";
+import { rolloutWith, type SetWorld, stageOfRing } from "../set-world.ts";
+import { completeWorld, minute, next, stages } from "../two-rings.ts";
 
 /** 1.23.0 on the canary, which is ready and unready in turns of half a minute. */
 function crashLoop(extra: object): { readonly world: SetWorld; readonly turn: () => string } {

@@ -1,9 +1,9 @@
-import { timestampOf } from "../api/conditions.ts";
-import type { RolloutPhase, StandingStatus } from "../api/fleet-set.ts";
-import { isFailed, isThrough, readySince, restartsOf, type Timing } from "./cluster-state.ts";
-import { graceMs, hasRevision, updatedAtOf } from "./component-condition.ts";
-import type { Member, Stage } from "./facts.ts";
-import { countsFromOf, type Seen, stampOf, type Standing } from "./standing.ts";
+import { timestampOf } from "../../api/conditions.ts";
+import type { RolloutPhase, StandingStatus } from "../../api/fleet-set.ts";
+import { isFailed, isThrough, readySince, restartsOf, type Timing } from "../cluster-state.ts";
+import { graceMs, hasRevision, updatedAtOf } from "../component-condition.ts";
+import type { Member, Stage } from "../facts.ts";
+import { countsFromOf, type Seen, stampOf, type Standing } from "../standing.ts";
 
 type Times = Pick<Timing, "now" | "deadlineMs" | "resumedAt" | "minReadyMs">;
 

@@ -1,16 +1,16 @@
 import { Ajv } from "ajv";
 import { describe, expect, test } from "vitest";
 
-import { conditionOf } from "../../api/conditions.ts";
-import { isRecord } from "../../api/fields.ts";
-import { type FleetSetStatus, steering } from "../../api/fleet-set.ts";
-import { fleetSetStatus } from "../../api/schema/fleet-set-status.ts";
-import { decide } from "../../sets/decide.ts";
-import type { SetFacts } from "../../sets/facts.ts";
-import { lieIn, lyingText } from "../support/lying-text.ts";
-import { decided } from "./cases/decided.ts";
-import { largeFacts, largeNow } from "./large-set.ts";
-import { completeWorld, next, updateOf } from "./two-rings.ts";
+import { conditionOf } from "../../../api/conditions.ts";
+import { isRecord } from "../../../api/fields.ts";
+import { type FleetSetStatus, steering } from "../../../api/fleet-set.ts";
+import { fleetSetStatus } from "../../../api/schema/fleet-set-status.ts";
+import { decide } from "../../../sets/decide.ts";
+import type { SetFacts } from "../../../sets/facts.ts";
+import { lieIn, lyingText } from "../../support/lying-text.ts";
+import { decided } from "../cases/decided.ts";
+import { largeFacts, largeNow } from "../large-set.ts";
+import { completeWorld, next, updateOf } from "../two-rings.ts";
 
 const validate = new Ajv({
   strict: true,

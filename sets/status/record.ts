@@ -1,8 +1,10 @@
-import { timestampOf } from "../api/conditions.ts";
-import { jsonOf, recordAt } from "../api/fields.ts";
-import { type FleetSet, type StageStatus, steering } from "../api/fleet-set.ts";
-import { nameFirst } from "../api/kubernetes.ts";
-import type { Member, Revision, RevisionMark, Stage } from "./facts.ts";
+import { timestampOf } from "../../api/conditions.ts";
+import { jsonOf, recordAt } from "../../api/fields.ts";
+import { type FleetSet, type StageStatus, steering } from "../../api/fleet-set.ts";
+import { nameFirst } from "../../api/kubernetes.ts";
+import type { Member, Revision, RevisionMark, Stage } from "../facts.ts";
+import { abortReasonOf, skippedNames } from "../skips.ts";
+import type { StageProgress } from "../stage-progress.ts";
 import {
   deeds,
   entryOf,
@@ -13,8 +15,6 @@ import {
 } from "./record-entry.ts";
 import { cutText, shortText } from "./set-conditions.ts";
 import { isPaused } from "./set-status.ts";
-import { abortReasonOf, skippedNames } from "./skips.ts";
-import type { StageProgress } from "./stage-progress.ts";
 
 /** The deeds that `kubectl knfleet rollout` wrote on a set, the oldest first. Approvals have annotations of their own. */
 function deedsOf({ metadata }: Pick<FleetSet, "metadata">): readonly RecordEntry[] {

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 
-import { revisionAnnotations, steering } from "../../api/fleet-set.ts";
-import { recordOf, withEntries } from "../../sets/record-entry.ts";
-import { rolloutWith, type SetWorld } from "./set-world.ts";
-import { completeWorld, next, stages, updateOf } from "./two-rings.ts";
+import { revisionAnnotations, steering } from "../../../api/fleet-set.ts";
+import { recordOf, withEntries } from "../../../sets/status/record-entry.ts";
+import { rolloutWith, type SetWorld } from "../set-world.ts";
+import { completeWorld, next, stages, updateOf } from "../two-rings.ts";
 
 /** The record of the revision that the set wants, in words, without the stages that were passed. */
 function told(world: SetWorld, name = updateOf(world)): readonly string[] {

@@ -1,7 +1,7 @@
-import type { Component } from "../api/component.ts";
-import { targetId } from "../api/keys.ts";
-import { nameFirst } from "../api/kubernetes.ts";
-import { componentCondition } from "./component-condition.ts";
+import type { Component } from "../../api/component.ts";
+import { targetId } from "../../api/keys.ts";
+import { nameFirst } from "../../api/kubernetes.ts";
+import { componentCondition } from "../component-condition.ts";
 
 const shownClusters = 3;
 
