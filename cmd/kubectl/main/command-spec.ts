@@ -3,7 +3,7 @@ import type { Fleet } from "../fleet/fleet.ts";
 import type { Examples } from "../help.ts";
 import type { ExtraFormat } from "../output/output-format.ts";
 import type { CommandFlags, ValuesOf } from "./command-flags.ts";
-import type { Report, Stream, Text } from "./report.ts";
+import type { Report, Text } from "./report.ts";
 import type { CommonArgument } from "./tool-arguments.ts";
 
 /** The arguments behind the name of a command. */
@@ -41,8 +41,5 @@ export interface CommandSpec<Flags extends CommandFlags, Item> {
   readonly ownTimeout?: true;
   /** Why it does not work on a bundle. Absent: it does. */
   readonly needsFleet?: string;
-  readonly run: (
-    fleet: Fleet,
-    options: ValuesOf<Flags>,
-  ) => Promise<Report<Item> | Stream<Item> | Text>;
+  readonly run: (fleet: Fleet, options: ValuesOf<Flags>) => Promise<Report<Item> | Text>;
 }

@@ -74,23 +74,6 @@ export interface ReadCounts {
   readonly unread: number;
 }
 
-/** Items that come without an end. They are printed as they come, with `-o json` one object a line. */
-export interface Stream<Item> {
-  readonly first: readonly Item[];
-  /** Names that do not exist. */
-  readonly missing: readonly ReportError[];
-  readonly columns?: Columns<Item>;
-  /** An item as a line with its end, in place of a row. */
-  readonly line?: Line<Item>;
-  /** Lines for people before anything comes. */
-  readonly notes?: readonly string[];
-  /** Goes on until the signal of the command aborts. Absent: nothing can come. */
-  readonly follow?: (
-    show: (item: Item) => void,
-    onTrouble: (error: ReportError) => void,
-  ) => Promise<void>;
-}
-
 /** A text in place of a report. */
 export interface Text {
   readonly text: string;

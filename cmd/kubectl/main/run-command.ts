@@ -5,18 +5,12 @@ import { Fleet } from "../fleet/fleet.ts";
 import { tableOf } from "../output/columns.ts";
 import { isMissing, unreadNotes } from "../output/notes.ts";
 import { isDocument, jsonLine } from "../output/output-format.ts";
-import {
-  listExitCode,
-  type ReportDocument,
-  type ReportError,
-  reportOf,
-  stampAt,
-} from "../output/report.ts";
+import { listExitCode, type ReportDocument, reportOf, stampAt } from "../output/report.ts";
 import { commandsOf } from "../output/steps.ts";
 import { documentOutput, painterFor } from "../output/terminal.ts";
 import { type CommandFlags, valuesOf } from "./command-flags.ts";
 import type { CommandSpec } from "./command-spec.ts";
-import type { Looks, ReadCounts, Report, Stream } from "./report.ts";
+import type { Looks, ReadCounts, Report } from "./report.ts";
 
 type Input = Pick<ActionInput<unknown>, "flags" | "terminal">;
 
@@ -36,13 +30,13 @@ export async function runCommand<Flags extends CommandFlags, Item>(
   };
   await using fleet = new Fleet(input, options, signal);
   const found = await spec.run(fleet, values).finally(() => fleet.endProgress());
-  if ("first" in found) return await printStream(found, input);
   if ("text" in found) {
     documentOutput(input.terminal).write(found.text);
     input.terminal.stderr.write(linesOf(found.notes));
     return exitCodes.fine;
   }
-  if (found.follow !== undefined) return await followReport(spec.document, found, input);
+  const { follow } = found;
+  if (follow !== undefined) return await followReport(spec.document, { ...found, follow }, input);
   const exitCode = await printReport(spec.document, found, input);
   if (found.failure === undefined) return exitCode;
   throw Object.assign(found.failure, { isPrinted: true });
@@ -51,17 +45,22 @@ export async function runCommand<Flags extends CommandFlags, Item>(
 /** Prints a report, and then what changes. */
 async function followReport<Item>(
   kind: string,
-  report: Report<Item>,
+  report: Report<Item> & Required<Pick<Report<Item>, "follow">>,
   input: Input,
 ): Promise<ExitCode> {
   const { flags, terminal } = input;
+  // What has a wrong form is told with the first report.
+  const quiet = { ...flags, malformed: undefined };
   const show = async (part: Report<Item>, headers: boolean): Promise<void> => {
     if (isDocument(flags)) terminal.stdout.write(part.items.map(jsonLine).join(""));
-    else await printReport(kind, part, { terminal, flags: { ...flags, headers } });
+    else {
+      const shown = part === report ? flags : quiet;
+      await printReport(kind, part, { terminal, flags: { ...shown, headers } });
+    }
   };
   await show(report, flags.headers);
   const tell = (lines: readonly string[]) => terminal.stderr.write(linesOf(lines));
-  return (await report.follow?.(show, tell)) ?? exitCodes.fine;
+  return await report.follow(show, tell);
 }
 
 function linesOf(lines: readonly string[]): string {
@@ -161,42 +160,4 @@ function notesOf<Item>(
 function countsIn(summary: unknown): ReadCounts {
   const { clusters, unread } = isRecord(summary) ? summary : {};
   return { clusters: Number(clusters ?? 0), unread: Number(unread ?? 0) };
-}
-
-/** Prints items as they come, and failures on standard error. */
-async function printStream<Item>(
-  { first, missing, columns = {}, line, notes = [], follow }: Stream<Item>,
-  input: Input,
-): Promise<ExitCode> {
-  const { flags, terminal } = input;
-  const { stdout, stderr } = terminal;
-  const looks = looksOf(input);
-  const show = (items: readonly Item[], headers: boolean): void => {
-    if (flags.output === "json") {
-      stdout.write(items.map(jsonLine).join(""));
-      return;
-    }
-    if (line !== undefined) {
-      stdout.write(items.map((item) => line(item, looks)).join(""));
-      return;
-    }
-    const table = tableOf(items, columns, looks);
-    stdout.write(tableText(table, { ...flags, headers }, terminal));
-  };
-  const tell = (errors: readonly ReportError[]): void => {
-    const lines = unreadNotes(errors, { unread: 0, clusters: 0 });
-    stderr.write(linesOf(lines.map((text) => text.trim())));
-  };
-  show(first, flags.headers);
-  tell(missing);
-  if (!flags.quiet) stderr.write(linesOf(notes));
-  const failures: ReportError[] = [];
-  await follow?.(
-    (item) => show([item], false),
-    (error) => {
-      failures.push(error);
-      tell([error]);
-    },
-  );
-  return listExitCode({ errors: missing, complete: failures.length === 0 });
 }

@@ -157,6 +157,11 @@ export function unreadNotes(
   ];
 }
 
+/** The lines about failures that a command meets while it goes on. */
+export function troubleLines(errors: readonly ReportError[]): readonly string[] {
+  return unreadNotes(errors, { unread: 0, clusters: 0 }).map((line) => line.trim());
+}
+
 const liveHint = `To see what the clusters say, n${providerFileHint.slice(1)}`;
 
 function nextLines(items: readonly StatusItem[], asked: Asked): readonly string[] {

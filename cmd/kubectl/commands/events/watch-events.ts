@@ -8,7 +8,8 @@ import { targetId } from "../../../../api/keys.ts";
 import { checkStreamFlags } from "../../action.ts";
 import type { Fleet } from "../../fleet/fleet.ts";
 import { followComponents } from "../../hub/hub-changes.ts";
-import type { Stream } from "../../main/report.ts";
+import { following } from "../../main/following.ts";
+import type { Report } from "../../main/report.ts";
 import { type ReportError, troubleOf, Troubles } from "../../output/report.ts";
 import type { Selection } from "../../selection/selection.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
@@ -26,7 +27,7 @@ import {
 import { NamespaceWatches } from "./namespace-watches.ts";
 
 /** The present Events, and then each new or repeated Event. */
-export async function followEvents(fleet: Fleet, filter: EventFilter): Promise<Stream<EventItem>> {
+export async function followEvents(fleet: Fleet, filter: EventFilter): Promise<Report<EventItem>> {
   checkStreamFlags(fleet.flags, "-w");
   const { items, errors } = await readEvents(fleet, filter);
   const selection = await fleet.selection();
@@ -39,26 +40,22 @@ export async function followEvents(fleet: Fleet, filter: EventFilter): Promise<S
   };
   const first = items.filter(isNew);
   const missing = errors.filter(({ reason }) => reason === "NotFound");
-  // A name that does not exist is a mistake; without names the command waits for components.
-  if (selection.names.length > 0 && missing.length === selection.names.length) {
-    return { first, missing, columns };
-  }
   const watching = {
     access: await fleet.access(),
     selection,
     live: filter.live,
     limits: fleet.flags,
   };
+  const report = { summary: null, errors: [], columns };
   return {
-    first,
-    missing,
-    columns,
-    async follow(show, onTrouble) {
+    ...report,
+    items: first,
+    follow: following(selection, missing, (show, onTrouble) => {
       const onEvent = (item: EventItem): void => {
-        if (isNew(item)) show(item);
+        if (isNew(item)) show({ ...report, items: [item] });
       };
-      await watchEvents({ ...watching, onEvent, onTrouble }, fleet.signal);
-    },
+      return watchEvents({ ...watching, onEvent, onTrouble }, fleet.signal);
+    }),
   };
 }
 

@@ -3,7 +3,8 @@ import { plainText } from "../../../../api/foreign-text.ts";
 import { checkStreamFlags } from "../../action.ts";
 import type { Fleet } from "../../fleet/fleet.ts";
 import { listInstallations } from "../../hub/installations.ts";
-import type { Looks, Report, Stream } from "../../main/report.ts";
+import { following } from "../../main/following.ts";
+import type { Looks, Report } from "../../main/report.ts";
 import { notFoundErrors } from "../../output/report.ts";
 import { missingNames } from "../../selection/selection.ts";
 import { followLogs } from "./follow-logs.ts";
@@ -37,25 +38,24 @@ export async function logReport(fleet: Fleet, flags: LogsFlags): Promise<Report<
 }
 
 /** The same, and what comes. Throws as `logReport`. */
-export async function logStream(fleet: Fleet, flags: LogsFlags): Promise<Stream<LogItem>> {
+export async function logStream(fleet: Fleet, flags: LogsFlags): Promise<Report<LogItem>> {
   checkStreamFlags(fleet.flags, "-f");
   await checkRecorded(fleet);
   const filter = filterOf(flags, fleet);
   const [access, selection] = [await fleet.access(), await fleet.selection()];
   const listed = await listInstallations(access, selection, fleet.signal);
   const names = missingNames(selection, listed.map(componentKeyOf));
-  const stream = { first: [], missing: notFoundErrors(names), line: lineOf(flags) };
-  // A name that does not exist is a mistake; without names the command waits for components.
-  if (names.length > 0 && names.length === selection.names.length) return stream;
-  const { live } = flags;
+  const report = { summary: null, errors: [], line: lineOf(flags) };
+  const waiting = listed.length === 0 ? "No installation matches yet: waiting for one." : undefined;
   return {
-    ...stream,
-    notes: listed.length === 0 ? ["No installation matches yet: waiting for one."] : [],
-    follow: (line, trouble) =>
-      followLogs(
-        { access, limits: fleet.flags, live, selection, filter, sink: { line, trouble } },
-        fleet.signal,
-      ),
+    ...report,
+    items: [],
+    follow: following(selection, notFoundErrors(names), (show, trouble, tell) => {
+      if (waiting !== undefined && !fleet.flags.quiet) tell([waiting]);
+      const line = (item: LogItem): void => show({ ...report, items: [item] });
+      const options = { access, limits: fleet.flags, live: flags.live, selection, filter };
+      return followLogs({ ...options, sink: { line, trouble } }, fleet.signal);
+    }),
   };
 }
 

@@ -3,7 +3,7 @@ import type { Fleet } from "../../fleet/fleet.ts";
 import { watchHub } from "../../hub/hub-changes.ts";
 import type { Follow } from "../../main/report.ts";
 import { nameOf } from "../../output/names.ts";
-import { type Asked, controllerLines, unreadNotes } from "../../output/notes.ts";
+import { type Asked, controllerLines, troubleLines } from "../../output/notes.ts";
 import { isTable } from "../../output/output-format.ts";
 import { troubleOf, Troubles } from "../../output/report.ts";
 import type { Selection } from "../../selection/selection.ts";
@@ -35,9 +35,7 @@ export async function watchStatus(
   const { signal, flags } = fleet;
   const access = await fleet.access();
   using changes = watchHub(access, selection, signal);
-  const troubles = new Troubles((error) =>
-    tell(unreadNotes([error], { unread: 0, clusters: 0 }).map((line) => line.trim())),
-  );
+  const troubles = new Troubles((error) => tell(troubleLines([error])));
   let last = first;
   let headers = flags.headers && first.items.length === 0;
   const showNews = async (now: FleetStatus): Promise<void> => {
