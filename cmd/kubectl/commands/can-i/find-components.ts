@@ -7,7 +7,7 @@ import {
   isComponentKind,
   operatorApiVersion,
 } from "../../../../api/component.ts";
-import { targetId } from "../../../../api/keys.ts";
+import { componentId, targetId } from "../../../../api/keys.ts";
 import { knownResource } from "../../../../api/resources.ts";
 import type { Flags } from "../../flags.ts";
 import { componentOf, listInstallations, NotServedError } from "../../hub/installations.ts";
@@ -52,17 +52,12 @@ export async function findComponents(
     });
   });
   const components = [...named.flatMap((one) => one.component ?? []), ...onProfiles];
-  const byKey = new Map(components.map((one) => [keyOf(one), one]));
+  const byKey = new Map(components.map((one) => [`${targetId(one)} ${componentId(one)}`, one]));
   return {
     components: [...byKey.values()],
     missing: [...found.missing, ...named.flatMap((one) => one.missing ?? [])],
     notes: all === undefined ? [unlisted] : [],
   };
-}
-
-function keyOf(component: Component): string {
-  const { kind, metadata } = component;
-  return [targetId(component), kind, metadata.namespace, metadata.name].join(" ");
 }
 
 interface FoundComponent {

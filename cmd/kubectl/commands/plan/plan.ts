@@ -4,7 +4,7 @@ import { systemClock } from "../../../../access/time/system-clock.ts";
 import type { Component } from "../../../../api/component.ts";
 import { FleetError } from "../../../../api/errors.ts";
 import { setLabels } from "../../../../api/fleet-set.ts";
-import { targetId } from "../../../../api/keys.ts";
+import { componentId, targetId } from "../../../../api/keys.ts";
 import { setContentOf } from "../../../../controller/reconcile/set-content.ts";
 import { waitsForStageMessage } from "../../../../controller/status/progress.ts";
 import { type Comparable, comparableOf, fetchSources } from "../../compare/comparable.ts";
@@ -62,7 +62,7 @@ export async function planFiles(
   const { looks, unread } = await readLooks(fleet, ways, settings, (hubId) =>
     readTargets(ways.near, { settings, hubId }),
   );
-  const items = asked.map((one) => planItem(one, looks.get(keyOf(one.answer.component))));
+  const items = asked.map((one) => planItem(one, looks.get(componentId(one.answer.component))));
   const denied = [...looks.values()].flatMap(({ errors }) => errors);
   return plannedOf(items, { missing: [], denied, unread });
 }
@@ -114,10 +114,6 @@ export function plannedOf(items: readonly PlanItem[], { missing, denied, unread 
   };
 }
 
-function keyOf({ kind, metadata: { namespace, name } }: Component): string {
-  return `${kind}/${namespace}/${name}`;
-}
-
 interface TargetDeps {
   readonly settings: RenderSettings;
   readonly hubId: string | undefined;
@@ -133,7 +129,7 @@ function readTargets(
     return Promise.all(
       here.map(async (component) => {
         const made = await comparableOf(component, deps.settings, { kubernetesVersion });
-        return [keyOf(component), await lookAt(component, { made, client, ...deps }, signal)];
+        return [componentId(component), await lookAt(component, { made, client, ...deps }, signal)];
       }),
     );
   };

@@ -1,7 +1,7 @@
 import { ApiError } from "../../../../access/kube/api-error.ts";
 import { allKinds, type Component } from "../../../../api/component.ts";
 import { type FleetSet, setLabels } from "../../../../api/fleet-set.ts";
-import { targetId } from "../../../../api/keys.ts";
+import { ownerSetId, setId, targetId } from "../../../../api/keys.ts";
 import { ownerSetOf, setsBeside } from "../../hub/set-view.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
 import { mapLimited } from "../../spokes/read-clusters.ts";
@@ -38,22 +38,13 @@ export async function readSetsAtVersion(
   const stamped = components.filter((component) => ownerSetOf(component) !== undefined);
   if (stamped.length === 0) return new Map();
   const sets = (await setsBeside(access, { kinds: allKinds }, signal)) ?? [];
-  const groups = [...Map.groupBy(stamped, setKeyOf)];
-  const found = await mapLimited(groups, atOnce, async ([key, members]) => {
-    const set = sets.find(({ kind, metadata }) => key === keyOf({ ...metadata, kind }));
+  const groups = [...Map.groupBy(stamped, ownerSetId)];
+  const found = await mapLimited(groups, atOnce, async ([id, members]) => {
+    const set = sets.find((one) => setId(one) === id);
     const items = set === undefined ? [] : await planned(set, { access, now, version }, signal);
     return members.flatMap((component) => atVersion(component, items));
   });
   return new Map(found.flat());
-}
-
-function setKeyOf(component: Component): string {
-  const owner = ownerSetOf(component);
-  return owner === undefined ? "" : keyOf(owner);
-}
-
-function keyOf(set: { readonly kind: string; readonly namespace: string; readonly name: string }) {
-  return [set.kind, set.namespace, set.name].join("/");
 }
 
 /** The plan of a set whose template names a version; empty without the right to read what it needs. */

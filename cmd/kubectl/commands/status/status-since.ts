@@ -1,4 +1,5 @@
 import type { Component } from "../../../../api/component.ts";
+import { describe } from "../../../../api/kubernetes.ts";
 import type { RecordedFleet } from "../../bundle/bundle.ts";
 import { UsageError } from "../../errors.ts";
 import { spanMsOf } from "../../output/duration.ts";
@@ -54,29 +55,25 @@ export class Before {
   readonly #present = new Set<string>();
 
   constructor(items: readonly StatusItem[]) {
-    this.#before = new Map(items.map((item) => [keyOf(item), item]));
+    this.#before = new Map(items.map((item) => [describe(item), item]));
   }
 
   /** Whether an installation is another than it was: in its state on hub or cluster, its reasons, versions or Deployments. */
   isOther(item: StatusItem): boolean {
-    this.#present.add(keyOf(item));
+    this.#present.add(describe(item));
     const was = this.was(item);
     return was === undefined || standOf(was) !== standOf(item);
   }
 
   /** How an installation was; undefined: it was not there. */
   was(item: StatusItem): StatusItem | undefined {
-    return this.#before.get(keyOf(item));
+    return this.#before.get(describe(item));
   }
 
   /** Those that were there and that `isOther` was not asked about. */
   gone(): readonly StatusItem[] {
     return [...this.#before].flatMap(([key, item]) => (this.#present.has(key) ? [] : [item]));
   }
-}
-
-function keyOf({ kind, namespace, name }: StatusItem): string {
-  return `${kind}/${namespace}/${name}`;
 }
 
 // Times and sentences change by themselves.
