@@ -3,9 +3,10 @@ import { canI } from "./commands/can-i/command.ts";
 import { renderEntry } from "./commands/change-entries.ts";
 import { check } from "./commands/check/command.ts";
 import { deployments } from "./commands/deployments/command.ts";
-import { diagnoseEntry, explainEntry, gatherEntry } from "./commands/diagnosis-entries.ts";
+import { diagnoseEntry, gatherEntry } from "./commands/diagnosis-entries.ts";
 import { diff } from "./commands/diff/command.ts";
 import { events } from "./commands/events/command.ts";
+import { explain } from "./commands/explain/command.ts";
 import { topEntry } from "./commands/fleet-entries.ts";
 import { get } from "./commands/get/command.ts";
 import { images } from "./commands/images/command.ts";
@@ -47,7 +48,7 @@ export const commandTable = (): readonly CommandEntry[] => [
   logs,
   tree,
   gatherEntry(),
-  explainEntry(),
+  explain,
   canI,
   registerEntry(),
   unregisterEntry(),

@@ -39,6 +39,10 @@ export interface CommandSpec<Flags extends CommandFlags, Item> {
   readonly looksEverywhere?: true;
   /** The time limit is that of the command itself. */
   readonly ownTimeout?: true;
+  /** Uses the pager on a terminal. */
+  readonly pages?: CommandEntry["pages"];
+  /** It asks no cluster, also none of a bundle. */
+  readonly asksNobody?: true;
   /** Why it does not work on a bundle. Absent: it does. */
   readonly needsFleet?: string;
   readonly run: (fleet: Fleet, options: ValuesOf<Flags>) => Promise<Report<Item> | Text>;

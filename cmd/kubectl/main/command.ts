@@ -40,11 +40,13 @@ export function command<const Flags extends CommandFlags, Item>(
     examples,
     options: Object.values(options).map(optionOf),
     kind: document,
-    ...(spec.formats === undefined ? {} : { formats: spec.formats }),
-    ...(args.completes === undefined ? {} : { completes: args.completes }),
-    ...(spec.ownTimeout === true ? { ownTimeout: true } : {}),
-    ...(needsFleet === undefined ? { readsBundles: true } : { needsFleet }),
-    ...(tool === undefined ? {} : { tool: toolSchemaOf(args, tool, options) }),
+    formats: spec.formats,
+    completes: args.completes,
+    ownTimeout: spec.ownTimeout,
+    pages: spec.pages,
+    needsFleet,
+    ...(needsFleet === undefined && spec.asksNobody !== true ? { readsBundles: true } : {}),
+    tool: tool && toolSchemaOf(args, tool, options),
     load: async () => {
       const { runCommand } = await import("./run-command.ts");
       return (input, signal) => runCommand(spec, input, signal);

@@ -42,7 +42,6 @@ export const selectionArguments = [
 const argumentSchemas = {
   ...commonArguments,
   targets: wordsArgument("ks/NAME, ke/NAME, cp/NAME or NAMESPACE/CLUSTERPROFILE"),
-  words: wordsArgument("Reasons such as ApplyFailed, or KNF numbers such as KNF1005"),
   set: textArgument("A fleet set: kss/NAME or kes/NAME"),
   stage: textArgument("Only the clusters of this stage of the set"),
   revision: textArgument("Name or number of one revision, for its content"),

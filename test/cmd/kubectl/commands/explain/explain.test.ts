@@ -1,4 +1,5 @@
-import { readdir, readFile } from "node:fs/promises";
+import { globSync, readFileSync } from "node:fs";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 
 import { describe, expect, test } from "vitest";
@@ -6,7 +7,7 @@ import { describe, expect, test } from "vitest";
 import { knfCodes } from "../../../../../api/knf/knf-codes.ts";
 import { codes, processReasons, protectionReasons, reasons } from "../../../../../api/reasons.ts";
 import { causesOf, upstreamNotes } from "../../../../../cmd/kubectl/commands/explain/causes.ts";
-import { nearest } from "../../../../../cmd/kubectl/commands/explain/explain-action.ts";
+import { nearest } from "../../../../../cmd/kubectl/commands/explain/explain-report.ts";
 import { explain, explainable } from "../../../../../cmd/kubectl/commands/explain/explain.ts";
 import {
   availabilityMeanings,
@@ -145,13 +146,10 @@ describe("explain", () => {
     );
   });
 
-  test("knows every reason that the source of fleet sets writes", async () => {
+  test("knows every reason that the source of fleet sets writes", () => {
     const root = join(import.meta.dirname, "../../../../..");
-    const folders = [join(root, "sets"), join(root, "controller/sets")];
-    const lists = await Promise.all(
-      folders.map(async (folder) => (await readdir(folder)).map((file) => join(folder, file))),
-    );
-    const texts = await Promise.all(lists.flat().map((file) => readFile(file, "utf8")));
+    const files = globSync("{sets,controller/sets}/**/*.ts", { cwd: root });
+    const texts = files.map((file) => readFileSync(join(root, file), "utf8"));
     const written = /(?:reason: |leave\(|normal\(|warning\()\s*"([A-Z][A-Za-z]+)"/g;
     const words = texts.flatMap((text) => Array.from(text.matchAll(written), ([, word]) => word));
     expect(words).toEqual(expect.arrayContaining(["SuspiciousShrink", "ApprovalIgnored"]));

@@ -1,51 +1,25 @@
 import { knfCodes } from "../../../../api/knf/knf-codes.ts";
-import { type ActionInput, print } from "../../action.ts";
-import { type ExitCode, exitCodes } from "../../errors.ts";
-import { sortedBy } from "../../output/jsonpath.ts";
-import { type ReportDocument, reportOf, stampAt } from "../../output/report.ts";
-import { orNone, type Table } from "../../output/table.ts";
+import type { Fleet } from "../../fleet/fleet.ts";
+import type { Report } from "../../main/report.ts";
+import { type Columns, shortened } from "../../output/columns.ts";
 import { explain, explainable, type Explanation } from "./explain.ts";
 
-type ExplanationReport = ReportDocument<"Explanation", { readonly total: number }, Explanation>;
-
-/** `kubectl knfleet explain`: asks no server and reads no file. */
-export async function runExplain({
-  args,
-  flags,
-  terminal,
-}: ActionInput<unknown>): Promise<ExitCode> {
+/** What the words of the arguments mean, or all words. Asks no server and reads no file. */
+export function explainWords({ args, flags }: Pick<Fleet, "args" | "flags">): Report<Explanation> {
   const words = args.length === 0 ? explainable() : args;
-  const report = sortedBy(explanationReport(words, terminal.now()), flags.sortBy);
-  const asText = args.length > 0 && flags.output === "table";
-  await print(
-    {
-      document: report,
-      ...(asText
-        ? { heading: explanationsText(report.items) }
-        : { table: () => explanationTable(report.items) }),
-      names: report.items.map(({ name }) => name),
-      notes: report.errors.map(({ message }) => `error: ${message}`),
-    },
-    flags,
-    terminal,
-  );
-  return report.errors.length > 0 ? exitCodes.unhealthy : exitCodes.fine;
-}
-
-function explanationReport(words: readonly string[], now: Date): ExplanationReport {
   const items = words.flatMap(explain);
   const unknown = words.filter((word) => explain(word).length === 0);
-  return reportOf("Explanation", stampAt(now), {
-    complete: true,
-    summary: { total: items.length },
+  return {
     items,
-    errors: unknown.map((word) => ({
-      reason: "NotFound",
-      code: null,
-      message: unknownText(word),
-      cluster: null,
-    })),
-  });
+    summary: { total: items.length },
+    errors: unknown.map((word) => {
+      return { reason: "NotFound", code: null, message: unknownText(word), cluster: null };
+    }),
+    ...(args.length > 0 && flags.output === "table"
+      ? { heading: (_, sorted) => explanationsText(sorted) }
+      : { columns }),
+    name: ({ name }) => name,
+  };
 }
 
 function unknownText(word: string): string {
@@ -54,18 +28,12 @@ function unknownText(word: string): string {
   return `Nobody here says "${word}"${hint}`;
 }
 
-function explanationTable(items: readonly Explanation[]): Table {
-  return {
-    headers: ["NAME", "TYPE", "CONDITION", "MEANING"],
-    mayShorten: ["MEANING", "CONDITION"],
-    rows: items.map(({ name, type, condition, meaning }) => [
-      name,
-      type,
-      orNone(condition),
-      meaning,
-    ]),
-  };
-}
+const columns: Columns<Explanation> = {
+  NAME: ({ name }) => name,
+  TYPE: ({ type }) => type,
+  CONDITION: shortened(({ condition }) => condition),
+  MEANING: shortened(({ meaning }) => meaning),
+};
 
 const retries = {
   change:
