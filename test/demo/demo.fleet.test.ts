@@ -75,40 +75,28 @@ async function typed(text: string): Promise<string> {
   return `${output}exit code ${code}`;
 }
 
+/** What a reader sees in the story: the fault, the clean spoke, the halted canary, and all lines that README.md shows. */
+async function expectStory(text: string): Promise<void> {
+  expect(text).toMatch(/No Knative installations found/);
+  expect(text).toMatch(/knative-serving +KnativeServing +spoke-1 +1\.23\.\d+ +Ready +Ready/);
+  expect(text).toMatch(/knative-eventing +KnativeEventing +spoke-2 +1\.23\.\d+ +Ready +Ready/);
+  expect(text).toMatch(/spoke-1 +1\.23\.\d+ +NotReady +Denied +AccessProviderFailed/);
+  expect(text).toMatch(/: 0 objects of Eventing are left/);
+  expect(text).toMatch(/^ {2}KnativeEventingSet knative-eventing\/eventing: Halted/m);
+  expect(text).toMatch(/eventing-spoke-1 +KnativeEventing +spoke-1 +1\.23\.\d+ +Ready +Ready/);
+  expect(text).toMatch(/eventing-spoke-2 +KnativeEventing +spoke-2 +1\.22\.\d+ +Ready/);
+  expect(text).toMatch(/spoke-1 +Failed +WorkloadsBroken: .*Trigger shop\/orders/);
+  expect(text).not.toContain("\u001B");
+  expect(text).not.toMatch(/^ *\[\d+:\d\d\] .*: *$/m);
+  const shapes = new Set(text.split("\n").map(shapeOf));
+  expect((await shortened()).filter((line) => !shapes.has(shapeOf(line)))).toEqual([]);
+}
+
 describe("npm run demo", () => {
   // More than 15 s: a fleet of its own starts, and every command of the story runs as a reader types it.
+  // That it ends by itself with `--once` is told in knative-demo.fleet.test.ts.
   test(
-    "tells every step, shows the fault and the clean spoke, stops everything and ends with 0",
-    async () => {
-      const run = await runDemo({ args: ["--once"] });
-      expectEnd(run, 0);
-      expect(finishedSteps(run)).toEqual(allSteps);
-      expect(run.text).toMatch(/No Knative installations found/);
-      expect(run.text).toMatch(
-        /knative-serving +KnativeServing +spoke-1 +1\.23\.\d+ +Ready +Ready/,
-      );
-      expect(run.text).toMatch(
-        /knative-eventing +KnativeEventing +spoke-2 +1\.23\.\d+ +Ready +Ready/,
-      );
-      expect(run.text).toMatch(/spoke-1 +1\.23\.\d+ +NotReady +Denied +AccessProviderFailed/);
-      expect(run.text).toMatch(/: 0 objects of Eventing are left/);
-      expect(run.text).toMatch(/^ {2}KnativeEventingSet knative-eventing\/eventing: Halted/m);
-      expect(run.text).toMatch(
-        /eventing-spoke-1 +KnativeEventing +spoke-1 +1\.23\.\d+ +Ready +Ready/,
-      );
-      expect(run.text).toMatch(/eventing-spoke-2 +KnativeEventing +spoke-2 +1\.22\.\d+ +Ready/);
-      expect(run.text).toMatch(/spoke-1 +Failed +WorkloadsBroken: .*Trigger shop\/orders/);
-      expect(run.text).not.toContain("\u001B");
-      expect(run.text).not.toMatch(/^ *\[\d+:\d\d\] .*: *$/m);
-      const shapes = new Set(run.text.split("\n").map(shapeOf));
-      expect((await shortened()).filter((line) => !shapes.has(shapeOf(line)))).toEqual([]);
-      expectCleanedUp(run);
-    },
-    storyTimeoutMs,
-  );
-
-  test(
-    "tells the same with the sample release when no real one can be had, and --keep leaves a fleet that another shell can use",
+    "tells every step, with the sample release when no real one can be had, and --keep leaves a fleet that another shell can use until it ends with 0 and stops everything",
     async () => {
       let shown = "";
       const cache = await temporaryFolder();
@@ -130,6 +118,7 @@ describe("npm run demo", () => {
       });
       expectEnd(run, 0);
       expect(finishedSteps(run)).toEqual(allSteps);
+      await expectStory(run.text);
       const told = run.text.replaceAll(/\s+/g, " ");
       expect(told).toContain("the sample release is used");
       expect(told).toContain("Remedy: ");
