@@ -82,7 +82,8 @@ export async function startControllerService(
   const texts = { clock, userAgent, isPinned: isShared(trust) };
   const manifests = opened.use("manifests", manifestSource(flags, texts));
   const rendering = { environment, manifestText: (url: string) => manifests.read(url) };
-  const checkSource = new CheckSource({ sources: flags.checkSource, userAgent });
+  const checks = new CheckSource({ sources: flags.checkSource, userAgent });
+  const checkSource = opened.use("the servers of checks", checks);
   const content = { releases, rendering, manifests, checkSource };
   const work = {
     leaseNamespace: candidacy.namespace,

@@ -36,7 +36,10 @@ export async function askUrl(
     ...(caPem !== undefined && { caPem }),
     ...(authorization !== undefined && { authorization }),
   };
-  const { status, text } = await source.ask({ url, ...question, ...trust }, signal);
+  const { status, text } = await source.ask(
+    { owner: namespace, url, ...question, ...trust },
+    signal,
+  );
   // Prometheus says with 400 and 422 what is wrong with a query.
   const isAnswer = status === 200 || (question.body === undefined && [400, 422].includes(status));
   if (!isAnswer) {

@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 
 import { allowedSourceOf } from "../../../access/urls/allowed-source.ts";
 import {
@@ -11,6 +11,7 @@ import type { ApiStub, StubAnswer } from "../api-stub.ts";
 import { authority, stub } from "../loopback.ts";
 
 const { signal } = new AbortController();
+const owner = "platform";
 
 function serverOf(answer: StubAnswer): Promise<ApiStub> {
   return stub(() => answer, { http1: true });
@@ -18,17 +19,19 @@ function serverOf(answer: StubAnswer): Promise<ApiStub> {
 
 function sourceFor({ server }: ApiStub, options: Partial<CheckSourceOptions> = {}): CheckSource {
   const sources = [allowedSourceOf(`${server}/gates/`)].filter((one) => one !== undefined);
-  return new CheckSource({
+  const source = new CheckSource({
     sources,
     userAgent: "knfleet-test",
     caPem: authority.certificatePem,
     ...options,
   });
+  onTestFinished(() => source[Symbol.asyncDispose]());
+  return source;
 }
 
 function asked(server: ApiStub, question: Partial<UrlQuestion> = {}, options = {}) {
   const url = `${server.server}/gates/knative`;
-  return sourceFor(server, options).ask({ url, ...question }, signal);
+  return sourceFor(server, options).ask({ owner, url, ...question }, signal);
 }
 
 test("a GET has the path after that of the URL, and a POST its body as JSON", async () => {
@@ -100,7 +103,66 @@ test("more than 64 KiB are no answer", async () => {
 test("a server that does not answer is left when the time is over", async () => {
   const server = await serverOf({ hang: true });
   const url = `${server.server}/gates/`;
-  await expect(sourceFor(server).ask({ url }, AbortSignal.timeout(50))).rejects.toMatchObject({
+  await expect(
+    sourceFor(server).ask({ owner, url }, AbortSignal.timeout(50)),
+  ).rejects.toMatchObject({
     name: "TimeoutError",
   });
+});
+
+/** Asks one question after another, and returns how many connections that took. */
+async function connectionsFor(
+  server: ApiStub,
+  source: CheckSource,
+  questions: readonly Partial<UrlQuestion>[],
+): Promise<number> {
+  const before = server.connections;
+  for (const question of questions) {
+    // oxlint-disable-next-line no-await-in-loop -- one after another
+    await source.ask({ owner, url: `${server.server}/gates/knative`, ...question }, signal);
+  }
+  return server.connections - before;
+}
+
+// A connection that has just been used may not be free yet.
+const few = 3;
+
+test("a connection serves the next question, but none of another owner, authority or credential", async () => {
+  const server = await serverOf({ body: "{}" });
+  const source = sourceFor(server);
+  const same = Array.from({ length: 20 }, (_, at) => ({ path: `?query=${at}` }));
+  expect(await connectionsFor(server, source, same)).toBeLessThanOrEqual(few);
+  const others = [
+    { owner: "other" },
+    { caPem: authority.certificatePem },
+    { authorization: "Bearer T1" },
+    { authorization: "Bearer T2" },
+  ];
+  for (const question of others) {
+    // oxlint-disable-next-line no-await-in-loop -- one after another
+    expect(await connectionsFor(server, source, [question])).toBe(1);
+  }
+});
+
+test("the connections of 64 owners are kept, and then the oldest one goes", async () => {
+  const server = await serverOf({ body: "{}" });
+  const source = sourceFor(server);
+  const teams = Array.from({ length: 65 }, (_, at) => ({ owner: `team-${at}` }));
+  expect(await connectionsFor(server, source, teams)).toBe(65);
+  const [first = {}, second = {}] = teams;
+  const again = Array.from({ length: 20 }, () => second);
+  expect(await connectionsFor(server, source, again)).toBeLessThanOrEqual(few);
+  expect(await connectionsFor(server, source, [first])).toBe(1);
+});
+
+test("a connection that the server closes under a question costs no answer, and one that it always closes does", async () => {
+  let requests = 0;
+  const server = await stub(() => ({ reset: (requests += 1) === 2 || requests > 3 }), {
+    http1: true,
+  });
+  const source = sourceFor(server);
+  await connectionsFor(server, source, [{}, {}]);
+  expect(requests).toBe(3);
+  await expect(connectionsFor(server, source, [{}])).rejects.toMatchObject({ failure: "reset" });
+  expect(requests).toBe(5);
 });
