@@ -13,6 +13,7 @@ import type { History } from "../../sets/standing.ts";
 import type { NewEvent } from "../events.ts";
 import type { Next } from "../queue/delays.ts";
 import { WorkQueue } from "../queue/queue.ts";
+import { recentSecrets } from "../verify/recent-secrets.ts";
 import { Verifications } from "../verify/verifications.ts";
 import { advanceSet, type AdvanceDeps } from "./advance-set.ts";
 import { isChildOf } from "./child-object.ts";
@@ -67,7 +68,7 @@ export class FleetSets implements AsyncDisposable {
     this.#digests = new SetDigests(releases, environment);
     this.#verifications = new Verifications({
       ...options,
-      urls: { source: options.checkSource, hub: options.hub },
+      urls: { source: options.checkSource, hub: recentSecrets(client, clock) },
       componentOf: (component) => options.components.byKey.get(componentId(component)),
       onAnswer: (key) => this.#wake([key]),
     });
