@@ -1,14 +1,6 @@
 import { podPlacement } from "./pod-placement.ts";
 import { atomicStringList, flag, int32, int64, quantity, quantityMap, text } from "./primitives.ts";
 
-/** Times and numbers of a Job for a check. */
-export const jobLimits = {
-  usualSeconds: 600,
-  mostSeconds: 3_600,
-  usualRetries: 0,
-  mostRetries: 6,
-} as const;
-
 /** A field that other pods have, of which only the harmless value is taken. */
 const never = (description: string) =>
   ({ type: "boolean", enum: [false], description: `${description} Only false.` }) as const;
@@ -209,15 +201,15 @@ export const jobSpec = {
     activeDeadlineSeconds: {
       ...int64,
       minimum: 1,
-      maximum: jobLimits.mostSeconds,
-      default: jobLimits.usualSeconds,
+      maximum: 3_600,
+      default: 600,
       description: "Seconds after which the Job is ended, and has failed.",
     },
     backoffLimit: {
       ...int32,
       minimum: 0,
-      maximum: jobLimits.mostRetries,
-      default: jobLimits.usualRetries,
+      maximum: 6,
+      default: 0,
       description: "How many pods may fail before the Job has failed.",
     },
     template: {
