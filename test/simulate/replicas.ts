@@ -1,0 +1,91 @@
+import type { Log } from "../../controller/log.ts";
+import { silentLog } from "../support/silent-log.ts";
+import type { Network } from "./network.ts";
+import type { Random } from "./random.ts";
+import { Replica } from "./replica.ts";
+import type { Surroundings } from "./surroundings.ts";
+import type { Alteration } from "./transport.ts";
+
+export interface ReplicasOptions {
+  readonly network: Network;
+  readonly random: Random;
+  readonly surroundings: Surroundings;
+  readonly log?: Log;
+  readonly alteration?: Alteration;
+  readonly note: (text: string) => void;
+  readonly report: (problem: string) => void;
+}
+
+/** The Deployment of the controller: its running replicas, each of which has a successor when it ends. */
+export class Replicas {
+  readonly #options: ReplicasOptions;
+  readonly #running: Replica[] = [];
+  readonly #ending = new Set<Promise<void>>();
+  #started = 0;
+  #isOver = false;
+
+  constructor(options: ReplicasOptions) {
+    this.#options = options;
+  }
+
+  get running(): readonly Replica[] {
+    return this.#running;
+  }
+
+  start(): void {
+    if (this.#isOver) return;
+    this.#started += 1;
+    const { surroundings, log = silentLog, alteration, network, note, report } = this.#options;
+    const name = `replica-${this.#started}`;
+    note(`${name} starts`);
+    const random = this.#options.random.fork();
+    const replica = new Replica(name, {
+      network,
+      clock: network.time.clock(random, random.between(-2_000, 2_000)),
+      releases: surroundings.releases.open(),
+      providers: surroundings.providers,
+      log,
+      flags: ["--sets"],
+      kubeconfig: surroundings.kubeconfig,
+      ...(alteration === undefined ? {} : { alteration }),
+    });
+    this.#running.push(replica);
+    replica.started().catch((error: unknown) => report(`${name} cannot start: ${String(error)}`));
+  }
+
+  kill(replica: Replica, awayMs: number): void {
+    this.#replace(replica, replica.kill(), awayMs);
+  }
+
+  restart(replica: Replica, awayMs: number): void {
+    this.#replace(replica, replica.stop(), awayMs);
+  }
+
+  /** A replica that lost its Lease ends, and its Deployment starts another one. */
+  restartFailed(): void {
+    for (const replica of this.#running.filter(({ hasFailed }) => hasFailed)) {
+      this.#options.note(`${replica.name} has ended by itself`);
+      this.restart(replica, 1_000);
+    }
+  }
+
+  /** Stops all of them for good. */
+  async stop(): Promise<void> {
+    this.#isOver = true;
+    for (const replica of this.#running.splice(0)) this.#end(replica.stop());
+    await this.#options.network.time.run(Promise.all(this.#ending), 120_000);
+  }
+
+  #replace(replica: Replica, end: Promise<void>, afterMs: number): void {
+    this.#running.splice(this.#running.indexOf(replica), 1);
+    this.#end(end);
+    this.#options.network.time.after(afterMs, () => this.start());
+  }
+
+  #end(end: Promise<void>): void {
+    const noted = end
+      .catch((error: unknown) => this.#options.report(`A replica does not end: ${String(error)}`))
+      .finally(() => this.#ending.delete(noted));
+    this.#ending.add(noted);
+  }
+}

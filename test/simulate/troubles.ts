@@ -1,0 +1,83 @@
+import type { SimulatedFleet } from "./fleet.ts";
+import { pick } from "./life.ts";
+import type { Network, Weather } from "./network.ts";
+import type { Replicas } from "./replicas.ts";
+import type { LifeEvent, TroubleKind } from "./scenario.ts";
+
+const stormMs = 120_000;
+
+export interface TroublesOptions {
+  readonly fleet: SimulatedFleet;
+  readonly network: Network;
+  readonly replicas: Replicas;
+  readonly note: (text: string) => void;
+}
+
+/** What goes wrong in the life of a fleet. */
+export class Troubles {
+  readonly #options: TroublesOptions;
+  #storms = 0;
+
+  constructor(options: TroublesOptions) {
+    this.#options = options;
+  }
+
+  /** Lets happen what an event says, if there is whom it can hit. */
+  happen(kind: TroubleKind, dice: LifeEvent["dice"]): void {
+    const { fleet, network, replicas, note } = this.#options;
+    const replica = pick(replicas.running, dice[0]);
+    const cluster = pick([fleet.hub, ...fleet.spokes], dice[1]);
+    if (replica === undefined || cluster === undefined) return;
+    switch (kind) {
+      case "weather":
+        return this.#storm(dice);
+      case "cut":
+        note(`${replica.name} and ${cluster.name} are cut`);
+        return network.cut(replica.name, cluster.name, 5_000 + dice[2] * 120_000);
+      case "cutSpoke":
+        note(`all and ${cluster.name} are cut`);
+        for (const { name } of replicas.running)
+          network.cut(name, cluster.name, 5_000 + dice[2] * 240_000);
+        return undefined;
+      case "watchEnd":
+        note(`${cluster.name} ends watches`);
+        return network.endWatches(cluster);
+      case "kill":
+        note(`${replica.name} is killed`);
+        return replicas.kill(replica, 1_000 + dice[2] * 20_000);
+      case "restart":
+        note(`${replica.name} is stopped`);
+        return replicas.restart(replica, 1_000 + dice[2] * 20_000);
+    }
+  }
+
+  /** Nothing goes wrong any more. */
+  end(): void {
+    const { network, note } = this.#options;
+    network.weather = {};
+    network.heal();
+    note("the faults are over");
+  }
+
+  /** Everything goes wrong now and then for some time. */
+  #storm([first, second, third]: LifeEvent["dice"]): void {
+    const { network, note } = this.#options;
+    const most = 0.02 + first * 0.15;
+    const weather: Weather = {
+      lostBefore: most * second,
+      lostAfter: most * third,
+      busy: most * third * second,
+      conflict: most * second * first,
+      unavailable: most * (1 - second) * 0.5,
+      broken: most * (1 - third) * 0.3,
+      slow: most * (1 - second) * 0.5,
+    };
+    note("a storm begins");
+    network.weather = weather;
+    this.#storms += 1;
+    const storm = this.#storms;
+    network.time.after(stormMs * (0.2 + second), () => {
+      if (storm === this.#storms) network.weather = {};
+    });
+  }
+}
