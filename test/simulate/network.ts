@@ -20,6 +20,8 @@ export type Weather = Readonly<Partial<Record<Fault, number>>>;
 export interface Sender {
   readonly name: string;
   readonly isAlive: boolean;
+  /** Runs the callback of something that was sent to it, as soon as it can. */
+  receive(callback: () => void): void;
 }
 
 /** One request and what became of it, as the checks see it. */
@@ -108,7 +110,8 @@ export class Network {
     const { promise, resolve } = Promise.withResolvers<Return>();
     const wayMs = this.wayMs(sender, cluster);
     if (wayMs === undefined || fault === "lostBefore") {
-      time.after(fault === "lostBefore" ? usualMs[1] : silentMs, () => resolve("nothing"));
+      const deadMs = fault === "lostBefore" ? usualMs[1] : silentMs;
+      time.after(deadMs, () => sender.receive(() => resolve("nothing")));
       return promise;
     }
     const ms = fault === "slow" ? random.between(...slowMs) : wayMs;
@@ -118,7 +121,8 @@ export class Network {
       if (!sender.isAlive) return;
       const backMs = fault === "lostAfter" ? undefined : this.wayMs(sender, cluster);
       const isDead = backMs === undefined;
-      time.after(isDead ? silentMs : backMs, () => resolve(isDead ? "nothing" : answer));
+      const returned = isDead ? "nothing" : answer;
+      time.after(isDead ? silentMs : backMs, () => sender.receive(() => resolve(returned)));
     });
     return promise;
   }

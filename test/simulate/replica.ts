@@ -6,6 +6,7 @@ import type { Service } from "../../cmd/service/run.ts";
 import type { Log } from "../../controller/log.ts";
 import type { Releases } from "../../render/release/releases.ts";
 import type { Network, Sender } from "./network.ts";
+import { SimulatedProcess } from "./process.ts";
 import { type Alteration, SimulatedTransport } from "./transport.ts";
 
 export interface ReplicaOptions {
@@ -25,6 +26,7 @@ export interface ReplicaOptions {
 export class Replica implements Sender {
   readonly name: string;
   readonly #options: ReplicaOptions;
+  readonly process: SimulatedProcess;
   readonly #stop = new AbortController();
   readonly #starting: Promise<Service | undefined>;
   #service: Service | undefined;
@@ -34,12 +36,17 @@ export class Replica implements Sender {
   constructor(name: string, options: ReplicaOptions) {
     this.name = name;
     this.#options = options;
+    this.process = new SimulatedProcess(options.network.time);
     this.#starting = this.#start();
   }
 
   /** Whether what it sends gets out. */
   get isAlive(): boolean {
     return !this.#isKilled;
+  }
+
+  receive(callback: () => void): void {
+    this.process.receive(callback);
   }
 
   /** Whether the process has ended by itself, or is about to: it lost its Lease, or could not start. */
@@ -77,7 +84,7 @@ export class Replica implements Sender {
           version: "0.0.0",
           identity: this.name,
           log,
-          clock,
+          clock: this.process.clock(clock),
           releases,
           providers,
           openTransport: (options) => new SimulatedTransport(network, this, options, alteration),

@@ -6,7 +6,14 @@ const deeds = ["create", "version", "config", "delete", "move", "pause", "drift"
 export type DeedKind = (typeof deeds)[number];
 
 /** What goes wrong. */
-export type TroubleKind = "weather" | "cut" | "cutSpoke" | "watchEnd" | "kill" | "restart";
+export type TroubleKind =
+  | "weather"
+  | "cut"
+  | "cutSpoke"
+  | "watchEnd"
+  | "kill"
+  | "restart"
+  | "freeze";
 
 type LifeKind = DeedKind | TroubleKind;
 
@@ -44,6 +51,7 @@ const weights: Readonly<Record<LifeKind, number>> = {
   watchEnd: 3,
   kill: 2,
   restart: 1,
+  freeze: 2,
 };
 
 /** The scenario of a seed. `dropped`: numbers of events that are left out. */

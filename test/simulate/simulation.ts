@@ -58,6 +58,11 @@ export class Simulation implements AsyncDisposable {
 
   constructor(scenario: Scenario, options: SimulationOptions) {
     const { time } = this;
+    const note = (text: string): void => this.note(text);
+    const report = (problem: string): void => this.report(problem);
+    const onFault = (fault: string): void => {
+      this.#faults.set(fault, (this.#faults.get(fault) ?? 0) + 1);
+    };
     const random = new Random(scenario.seed ^ 0x5eed);
     this.#scenario = scenario;
     this.#trace = new Trace(options.onLine);
@@ -66,7 +71,7 @@ export class Simulation implements AsyncDisposable {
       time,
       fleet: this.fleet,
       budgets,
-      onProblem: (text) => this.report(text),
+      onProblem: report,
     });
     this.network = new Network({
       time,
@@ -74,14 +79,12 @@ export class Simulation implements AsyncDisposable {
       clusters: [this.fleet.hub, ...this.fleet.spokes],
       onSend: (sender, { method, path }) => this.#checks.onSend(sender, method, path),
       onExchange: (exchange) => this.#exchanged(exchange),
-      onFault: (fault) => this.#faults.set(fault, (this.#faults.get(fault) ?? 0) + 1),
+      onFault,
     });
-    const note = (text: string): void => this.note(text);
     this.#life = new Life(this.fleet, scenario, note);
     const { fleet, network } = this;
-    const report = (problem: string): void => this.report(problem);
     this.#replicas = new Replicas({ ...options, network, random, note, report });
-    this.#troubles = new Troubles({ fleet, network, replicas: this.#replicas, note });
+    this.#troubles = new Troubles({ fleet, network, replicas: this.#replicas, note, onFault });
     for (const spoke of this.fleet.spokes) for (const object of foreignObjects) spoke.put(object);
   }
 

@@ -19,6 +19,8 @@ export interface StreamOptions {
   readonly explain: (error: unknown) => unknown;
   readonly onBroken: () => void;
   readonly onHeard: () => void;
+  /** Runs the callback of something that was sent to the replica, as soon as it can. */
+  readonly receive: (callback: () => void) => void;
   /** What the replica hears of what was written. */
   readonly alter: (text: string) => string;
 }
@@ -96,18 +98,20 @@ export class SimulatedStream implements EventStream, StreamedBody {
   }
 
   #deliver(arrive: () => void): void {
-    const { time, wayMs, onBroken } = this.#options;
+    const { time, wayMs, onBroken, receive } = this.#options;
     const ms = wayMs();
     if (ms === undefined) {
-      time.after(silentMs, () => {
-        if (this.#over !== undefined) return;
-        this.#finish({ error: timeoutError() });
-        onBroken();
-      });
+      time.after(silentMs, () =>
+        receive(() => {
+          if (this.#over !== undefined) return;
+          this.#finish({ error: timeoutError() });
+          onBroken();
+        }),
+      );
       return;
     }
     this.#arrivedAt = Math.max(this.#arrivedAt, time.nowMs + ms);
-    time.after(this.#arrivedAt - time.nowMs, arrive);
+    time.after(this.#arrivedAt - time.nowMs, () => receive(arrive));
   }
 
   #take(chunk: Buffer): void {

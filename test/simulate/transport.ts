@@ -71,6 +71,7 @@ export class SimulatedTransport implements ServerTransport {
       explain: (error) => this.#explained(error, signal),
       onBroken: () => onBroken?.(brokenError(cluster.server)),
       onHeard: () => request.onHeard?.(),
+      receive: (callback) => this.#sender.receive(callback),
       alter: (text) => alteredEvents(text, this.#alteration),
     });
     using limit = new Deadline(clock, request.timeoutMs, both.signal);
@@ -79,7 +80,8 @@ export class SimulatedTransport implements ServerTransport {
     network.time.after(wayMs ?? 0, () => {
       if (limit.signal.aborted || !this.#sender.isAlive || wayMs === undefined) return;
       const refusal = cluster.watch(this.#arrivalOf(request), body);
-      resolve(refusal ?? { status: 200, body: "" });
+      const answer = refusal ?? { status: 200, body: "" };
+      this.#sender.receive(() => resolve(answer));
     });
     try {
       const answer = await this.#orFailure(promise, limit.signal, signal);

@@ -1,6 +1,7 @@
 import type { SimulatedFleet } from "./fleet.ts";
 import { pick } from "./life.ts";
 import type { Network, Weather } from "./network.ts";
+import type { Replica } from "./replica.ts";
 import type { Replicas } from "./replicas.ts";
 import type { LifeEvent, TroubleKind } from "./scenario.ts";
 
@@ -11,6 +12,7 @@ export interface TroublesOptions {
   readonly network: Network;
   readonly replicas: Replicas;
   readonly note: (text: string) => void;
+  readonly onFault: (fault: string) => void;
 }
 
 /** What goes wrong in the life of a fleet. */
@@ -45,6 +47,8 @@ export class Troubles {
       case "kill":
         note(`${replica.name} is killed`);
         return replicas.kill(replica, 1_000 + dice[2] * 20_000);
+      case "freeze":
+        return this.#freeze(replica, 1_000 + dice[1] ** 2 * 90_000, dice[2]);
       case "restart":
         note(`${replica.name} is stopped`);
         return replicas.restart(replica, 1_000 + dice[2] * 20_000);
@@ -57,6 +61,18 @@ export class Troubles {
     network.weather = {};
     network.heal();
     note("the faults are over");
+  }
+
+  #freeze(replica: Replica, ms: number, die: number): void {
+    const { network, note, onFault } = this.#options;
+    if (replica.process.isFrozen) return;
+    onFault("freeze");
+    note(`${replica.name} is frozen`);
+    replica.process.freeze();
+    network.time.after(ms, () => {
+      note(`${replica.name} thaws`);
+      replica.process.thaw(pick(["time", "timer", "answer"] as const, die) ?? "time");
+    });
   }
 
   /** Everything goes wrong now and then for some time. */
