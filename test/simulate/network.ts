@@ -1,20 +1,16 @@
 import type { Answer } from "../simulator/answers.ts";
+import type { EventStream } from "../simulator/watches.ts";
 import type { Arrival, Effect, SimulatedCluster } from "./cluster.ts";
 import type { Random } from "./random.ts";
 import type { VirtualTime } from "./virtual-time.ts";
-
-/** What goes wrong with one request. */
-export type Fault =
-  | "lostBefore"
-  | "lostAfter"
-  | "busy"
-  | "conflict"
-  | "unavailable"
-  | "broken"
-  | "slow";
-
-/** How often each fault happens, from 0 to 1. */
-export type Weather = Readonly<Partial<Record<Fault, number>>>;
+import {
+  type Fault,
+  refusalOf,
+  requestFault,
+  type Weather,
+  type WatchFault,
+  watchFault,
+} from "./weather.ts";
 
 /** Who sends a request. */
 export interface Sender {
@@ -40,7 +36,9 @@ export interface NetworkOptions {
   readonly onSend: (sender: Sender, arrival: Arrival) => void;
   /** Called for each request that a cluster has answered. */
   readonly onExchange: (exchange: Exchange) => void;
-  readonly onFault: (fault: Fault | "cut" | "watchEnd") => void;
+  /** Called when a watch is answered, and when it is over. */
+  readonly onWatch: (sender: Sender, cluster: SimulatedCluster, text: string) => void;
+  readonly onFault: (fault: Fault | WatchFault | "cut" | "watchEnd") => void;
 }
 
 /** A connection without a byte for so long counts as dead, on both sides. */
@@ -48,8 +46,8 @@ export const silentMs = 14_000;
 const usualMs = [0.5, 12] as const;
 const slowMs = [1_000, 12_000] as const;
 
-/** What comes back from a cluster; "nothing" when the connection is dead. */
-export type Return = Answer | "nothing";
+/** What comes back from a cluster; "nothing" when the connection is dead, "half" when the answer ends too early. */
+export type Return = Answer | "nothing" | "half";
 
 /** Everything between the replicas and the clusters: how long it takes, and what gets lost. */
 export class Network {
@@ -103,10 +101,48 @@ export class Network {
     arrival: Arrival,
     isWanted: () => boolean,
   ): Promise<Return> {
-    const { time, random, onSend } = this.#options;
-    onSend(sender, arrival);
-    const fault = this.#faultOf(arrival);
-    const isRecalled = random.isHit(0.5);
+    this.#options.onSend(sender, arrival);
+    const isRecalled = this.#options.random.isHit(0.5);
+    return this.#travel({ sender, cluster, arrival }, () => {
+      if (!isWanted() && isRecalled) return undefined;
+      return this.#arrive(sender, cluster, arrival);
+    });
+  }
+
+  /** Opens a watch, which writes on the stream. As `exchange`. */
+  open(
+    sender: Sender,
+    cluster: SimulatedCluster,
+    arrival: Arrival,
+    stream: EventStream,
+    isWanted: () => boolean,
+  ): Promise<Return> {
+    const { onWatch } = this.#options;
+    return this.#travel({ sender, cluster, arrival }, () => {
+      if (!isWanted()) return undefined;
+      const refusal = cluster.watch(arrival, stream);
+      onWatch(sender, cluster, `WATCH ${arrival.path} ${refusal?.status ?? 200}`);
+      if (refusal !== undefined) return refusal;
+      stream.onClose(() => onWatch(sender, cluster, `WATCH ${arrival.path} is over`));
+      return { status: 200, body: "" };
+    });
+  }
+
+  /** What goes wrong with something that is written on a watch now. */
+  watchFault(): WatchFault | undefined {
+    const fault = watchFault(this.weather, this.#options.random);
+    if (fault !== undefined) this.#options.onFault(fault);
+    return fault;
+  }
+
+  /** `arrive`: undefined when the request is not wanted any more. */
+  #travel(
+    { sender, cluster, arrival }: Omit<Exchange, "effect">,
+    arrive: () => Answer | undefined,
+  ): Promise<Return> {
+    const { time, random, onFault } = this.#options;
+    const fault = requestFault(this.weather, arrival.method, random);
+    if (fault !== undefined) onFault(fault);
     const { promise, resolve } = Promise.withResolvers<Return>();
     const wayMs = this.wayMs(sender, cluster);
     if (wayMs === undefined || fault === "lostBefore") {
@@ -116,13 +152,14 @@ export class Network {
     }
     const ms = fault === "slow" ? random.between(...slowMs) : wayMs;
     time.after(ms, () => {
-      if (!isWanted() && isRecalled) return;
-      const answer = refusalOf(fault) ?? this.#arrive(sender, cluster, arrival);
-      if (!sender.isAlive) return;
+      const answer = refusalOf(fault, random) ?? arrive();
+      if (answer === undefined || !sender.isAlive) return;
       const backMs = fault === "lostAfter" ? undefined : this.wayMs(sender, cluster);
       const isDead = backMs === undefined;
-      const returned = isDead ? "nothing" : answer;
-      time.after(isDead ? silentMs : backMs, () => sender.receive(() => resolve(returned)));
+      const returned = fault === "half" ? "half" : answer;
+      time.after(isDead ? silentMs : backMs, () =>
+        sender.receive(() => resolve(isDead ? "nothing" : returned)),
+      );
     });
     return promise;
   }
@@ -132,53 +169,4 @@ export class Network {
     this.#options.onExchange({ sender, cluster, arrival, effect });
     return effect.answer;
   }
-
-  #faultOf({ method }: Arrival): Fault | undefined {
-    const { random, onFault } = this.#options;
-    let left = random.next();
-    for (const [fault, chance] of Object.entries(this.weather)) {
-      left -= chance;
-      if (left >= 0) continue;
-      if (!isFault(fault) || (fault === "conflict" && !["PUT", "PATCH"].includes(method))) break;
-      onFault(fault);
-      return fault;
-    }
-    return undefined;
-  }
-}
-
-const refusals = {
-  busy: [429, "TooManyRequests"],
-  conflict: [409, "Conflict"],
-  unavailable: [503, "ServiceUnavailable"],
-  broken: [500, "InternalError"],
-} as const;
-
-const faults: ReadonlySet<string> = new Set([
-  ...Object.keys(refusals),
-  "lostBefore",
-  "lostAfter",
-  "slow",
-]);
-
-function isFault(text: string): text is Fault {
-  return faults.has(text);
-}
-
-function refusalOf(fault: Fault | undefined): Answer | undefined {
-  if (fault === undefined || !(fault in refusals)) return undefined;
-  const [, refusal] = Object.entries(refusals).find(([name]) => name === fault) ?? [];
-  if (refusal === undefined) return undefined;
-  const [status, reason] = refusal;
-  const message = "as the simulation wants";
-  const body = {
-    kind: "Status",
-    apiVersion: "v1",
-    metadata: {},
-    status: "Failure",
-    message,
-    reason,
-    code: status,
-  };
-  return { status, body, ...(status === 429 ? { headers: { "retry-after": "1" } } : {}) };
 }

@@ -79,6 +79,7 @@ export class Simulation implements AsyncDisposable {
       clusters: [this.fleet.hub, ...this.fleet.spokes],
       onSend: (sender, { method, path }) => this.#checks.onSend(sender, method, path),
       onExchange: (exchange) => this.#exchanged(exchange),
+      onWatch: (sender, cluster, text) => note(`${sender.name} ${cluster.name} ${text}`),
       onFault,
     });
     this.#life = new Life(this.fleet, scenario, note);

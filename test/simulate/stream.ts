@@ -1,9 +1,14 @@
 import type { StreamedBody } from "../../access/http/streamed-answer.ts";
 import type { Clock } from "../../access/time/clock.ts";
 import { timeoutError } from "../../access/time/deadline.ts";
+import { expired } from "../simulator/answers.ts";
 import type { EventStream } from "../simulator/watches.ts";
 import { silentMs } from "./network.ts";
 import type { VirtualTime } from "./virtual-time.ts";
+import type { WatchFault } from "./weather.ts";
+
+const slowMs = 6_000;
+const expiredText = `${JSON.stringify({ type: "ERROR", object: expired().answer.body })}\n`;
 
 type Chunk = IteratorResult<Buffer, undefined>;
 
@@ -15,6 +20,8 @@ export interface StreamOptions {
   readonly signal: AbortSignal;
   /** Milliseconds until something that is sent now is there; undefined when the connection dies instead. */
   readonly wayMs: () => number | undefined;
+  /** What goes wrong with something that is written now. */
+  readonly faultOf: () => WatchFault | undefined;
   /** Makes the error for the reader. */
   readonly explain: (error: unknown) => unknown;
   readonly onBroken: () => void;
@@ -34,6 +41,8 @@ export class SimulatedStream implements EventStream, StreamedBody {
   #awaited: PromiseWithResolvers<Chunk> | undefined;
   #over: { readonly error?: unknown } | undefined;
   #isClosed = false;
+  /** Nothing that is written comes any more. */
+  #isMute = false;
   #silence: Disposable | undefined;
   /** What is written later arrives later. */
   #arrivedAt = 0;
@@ -56,11 +65,30 @@ export class SimulatedStream implements EventStream, StreamedBody {
 
   write(text: string): void {
     const heard = this.#options.alter(text);
-    if (heard !== "") this.#deliver(() => this.#take(Buffer.from(heard)));
+    if (heard === "" || this.#isMute) return;
+    const fault = this.#options.faultOf();
+    switch (fault) {
+      case "watchSilent":
+        this.#isMute = true;
+        return;
+      case "watchHalf":
+        this.#close();
+        this.#deliver(() => this.#take(Buffer.from(heard.slice(0, heard.length / 2))));
+        this.#deliver(() => this.#finish({ error: new Error("The watch broke") }));
+        return;
+      case "watchExpired":
+        this.#deliver(() => this.#take(Buffer.from(expiredText)));
+        this.end();
+        return;
+      case "watchSlow":
+      case undefined:
+        this.#deliver(() => this.#take(Buffer.from(heard)), fault === "watchSlow" ? slowMs : 0);
+    }
   }
 
   end(): void {
     this.#close();
+    if (this.#isMute) return;
     this.#deliver(() => this.#finish({}));
   }
 
@@ -97,7 +125,7 @@ export class SimulatedStream implements EventStream, StreamedBody {
     return this;
   }
 
-  #deliver(arrive: () => void): void {
+  #deliver(arrive: () => void, lateMs = 0): void {
     const { time, wayMs, onBroken, receive } = this.#options;
     const ms = wayMs();
     if (ms === undefined) {
@@ -110,7 +138,7 @@ export class SimulatedStream implements EventStream, StreamedBody {
       );
       return;
     }
-    this.#arrivedAt = Math.max(this.#arrivedAt, time.nowMs + ms);
+    this.#arrivedAt = Math.max(this.#arrivedAt, time.nowMs + ms + lateMs);
     time.after(this.#arrivedAt - time.nowMs, () => receive(arrive));
   }
 

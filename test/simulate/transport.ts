@@ -10,7 +10,7 @@ import { ConnectionError } from "../../access/kube/api-error.ts";
 import { abortable, Deadline, Follower } from "../../access/time/deadline.ts";
 import type { Answer } from "../simulator/answers.ts";
 import type { Arrival, SimulatedCluster } from "./cluster.ts";
-import type { Network, Sender } from "./network.ts";
+import type { Network, Return, Sender } from "./network.ts";
 import { SimulatedStream } from "./stream.ts";
 
 /** How a known fault is put back: the controller hears other events of watches. */
@@ -68,6 +68,7 @@ export class SimulatedTransport implements ServerTransport {
       signal: both.signal,
       time: network.time,
       wayMs: () => (this.#sender.isAlive ? network.wayMs(this.#sender, cluster) : undefined),
+      faultOf: () => network.watchFault(),
       explain: (error) => this.#explained(error, signal),
       onBroken: () => onBroken?.(brokenError(cluster.server)),
       onHeard: () => request.onHeard?.(),
@@ -75,16 +76,11 @@ export class SimulatedTransport implements ServerTransport {
       alter: (text) => alteredEvents(text, this.#alteration),
     });
     using limit = new Deadline(clock, request.timeoutMs, both.signal);
-    const { promise, resolve } = Promise.withResolvers<Answer | "nothing">();
-    const wayMs = network.wayMs(this.#sender, cluster);
-    network.time.after(wayMs ?? 0, () => {
-      if (limit.signal.aborted || !this.#sender.isAlive || wayMs === undefined) return;
-      const refusal = cluster.watch(this.#arrivalOf(request), body);
-      const answer = refusal ?? { status: 200, body: "" };
-      this.#sender.receive(() => resolve(answer));
-    });
+    const arrival = this.#arrivalOf(request);
+    const isWanted = (): boolean => !limit.signal.aborted && this.#sender.isAlive;
+    const opening = network.open(this.#sender, cluster, arrival, body, isWanted);
     try {
-      const answer = await this.#orFailure(promise, limit.signal, signal);
+      const answer = await this.#orFailure(opening, limit.signal, signal);
       if (answer.status !== 200) body.refuse(textOf(answer));
       return { ...headOf(answer), body, [Symbol.dispose]: () => void body.return() };
     } catch (error) {
@@ -117,20 +113,21 @@ export class SimulatedTransport implements ServerTransport {
   }
 
   async #orFailure(
-    answering: Promise<Answer | "nothing">,
+    answering: Promise<Return>,
     limited: AbortSignal,
     signal: AbortSignal,
   ): Promise<Answer> {
     const { server } = this.#options.endpoint;
-    let answer: Answer | "nothing";
+    let answer: Return;
     try {
       answer = await abortable(answering, limited);
     } catch (error) {
       throw this.#explained(error, signal);
     }
-    if (answer !== "nothing") return answer;
+    if (typeof answer === "object") return answer;
     const broken = brokenError(server);
-    this.#options.onBroken?.(broken);
+    // Half an answer is the end of its request, and not of the connection.
+    if (answer === "nothing") this.#options.onBroken?.(broken);
     throw broken;
   }
 

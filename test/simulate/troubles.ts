@@ -1,9 +1,10 @@
 import type { SimulatedFleet } from "./fleet.ts";
 import { pick } from "./life.ts";
-import type { Network, Weather } from "./network.ts";
+import type { Network } from "./network.ts";
 import type { Replica } from "./replica.ts";
 import type { Replicas } from "./replicas.ts";
 import type { LifeEvent, TroubleKind } from "./scenario.ts";
+import type { Weather } from "./weather.ts";
 
 const stormMs = 120_000;
 
@@ -82,11 +83,16 @@ export class Troubles {
     const weather: Weather = {
       lostBefore: most * second,
       lostAfter: most * third,
+      half: most * (1 - third) * 0.5,
       busy: most * third * second,
       conflict: most * second * first,
       unavailable: most * (1 - second) * 0.5,
       broken: most * (1 - third) * 0.3,
       slow: most * (1 - second) * 0.5,
+      watchSlow: most * second * 0.5,
+      watchHalf: most * third * 0.2,
+      watchSilent: most * (1 - third) * 0.1,
+      watchExpired: most * (1 - second) * 0.2,
     };
     note("a storm begins");
     network.weather = weather;
