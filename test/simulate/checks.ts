@@ -1,42 +1,29 @@
 import { componentKinds } from "../../api/component.ts";
-import { setAnnotations, setLabels } from "../../api/fleet-set.ts";
 import { leaderLease } from "../../api/shards.ts";
 import { componentUidLabel } from "../../installation/anchor.ts";
 import { conditionOf, valueAt } from "../fleet/json-record.ts";
 import type { StoredEvent, StoredObject } from "../simulator/object-store.ts";
 import type { SimulatedCluster } from "./cluster.ts";
-import type { StageBudgets } from "./components.ts";
-import { profileKey, type SimulatedFleet } from "./fleet.ts";
 import type { Exchange, Sender } from "./network.ts";
-import type { VirtualTime } from "./virtual-time.ts";
+import { profileOf, RolloutChecks, type RolloutChecksOptions } from "./rollout-checks.ts";
 
 /** An install sends some hundred requests. An attempt without end sends thousands. */
 const mostRequests = 1_500;
 const windowMs = 10_000;
 
-export interface ChecksOptions {
-  readonly time: VirtualTime;
-  readonly fleet: SimulatedFleet;
-  readonly budgets: StageBudgets;
-  readonly onProblem: (text: string) => void;
-}
-
-/** A stamp whose cluster was not ready since. */
-interface Stamp {
-  readonly profile: string;
-  readonly set: string;
-}
+export type ChecksOptions = RolloutChecksOptions;
 
 /** What may never happen, looked at in each request, and by what is stored: not by what a status says. */
 export class Checks {
   readonly #options: ChecksOptions;
   /** By uid, as they were before the next change. */
   readonly #before = new Map<string, StoredObject>();
-  readonly #stamps = new Map<string, Stamp>();
+  readonly #rollouts: RolloutChecks;
   readonly #requests = new Map<string, { since: number; count: number }>();
 
   constructor(options: ChecksOptions) {
     this.#options = options;
+    this.#rollouts = new RolloutChecks(options);
     const { hub, spokes } = options.fleet;
     for (const { store } of [hub, ...spokes]) {
       for (const object of store.everything()) this.#before.set(object.metadata.uid, object);
@@ -100,15 +87,15 @@ export class Checks {
   }
 
   #checkHub({ type, object }: StoredEvent, before: StoredObject | undefined): void {
+    if (object.kind.endsWith("Set")) this.#rollouts.onSet(object, before);
     if (!isComponent(object)) return;
     if (hasFinalizer(before) && (type === "DELETED" || !hasFinalizer(object))) {
       this.#checkRemains(object);
     }
     if (type === "DELETED") {
-      this.#stamps.delete(object.metadata.uid);
-      return;
+      return this.#rollouts.onGone(object);
     }
-    this.#checkStamp(object, before);
+    this.#rollouts.onComponent(object, before, isReady(object));
     if (isReady(object)) this.#checkReady(object, before);
   }
 
@@ -124,7 +111,6 @@ export class Checks {
   /** What is ready is there, whole and running. */
   #checkReady(component: StoredObject, before: StoredObject | undefined): void {
     const { kind, metadata } = component;
-    this.#stamps.delete(metadata.uid);
     if (isReady(before) && valueAt(before, "status", "version") === versionOf(component)) return;
     const what = `${kind} ${metadata.name} is Ready`;
     const wanted = String(valueAt(component, "spec", "version"));
@@ -140,34 +126,6 @@ export class Checks {
     }
   }
 
-  /** A set stamps no more clusters at once than its stage allows, and none of them twice. */
-  #checkStamp(component: StoredObject, before: StoredObject | undefined): void {
-    const { labels = {}, uid, name } = component.metadata;
-    const stampedAt = stampedAtOf(component);
-    if (stampedAt === undefined || stampedAt === stampedAtOf(before)) return;
-    const stage = labels[setLabels.stage] ?? "";
-    const set = `${labels[setLabels.kind]} ${labels[setLabels.set]}`;
-    const revision = labels[setLabels.revision];
-    if (revision === before?.metadata.labels?.[setLabels.revision]) {
-      this.#problem(`${name} is stamped twice with revision ${revision}`);
-    }
-    this.#stamps.set(uid, { profile: profileOf(component), set });
-    const budget = stage === "canary" ? this.#options.budgets.canary : this.#options.budgets.rest;
-    // A cluster that the user moves while it changes counts in its new stage.
-    const moving = [...this.#stamps.values()].filter(
-      (stamp) => stamp.set === set && this.#stageOf(stamp.profile) === stage,
-    );
-    if (moving.length <= budget) return;
-    this.#problem(`${moving.length} clusters of stage ${stage} of ${set} change, ${budget} may`);
-  }
-
-  /** The stage that a cluster belongs to by its label. */
-  #stageOf(profile: string): keyof StageBudgets {
-    const { apiVersion, kind, ...metadata } = profileKey(profile);
-    const stored = this.#options.fleet.hub.store.find({ apiVersion, kind, metadata });
-    return stored?.metadata.labels?.["ring"] === "0" ? "canary" : "rest";
-  }
-
   /** The objects of an installation on its spoke. */
   #partsOf(component: StoredObject): readonly StoredObject[] {
     const { metadata } = component;
@@ -181,14 +139,6 @@ export class Checks {
   #problem(text: string): void {
     this.#options.onProblem(text);
   }
-}
-
-function profileOf(component: StoredObject): string {
-  return String(valueAt(component, "spec", "clusterProfileRef", "name"));
-}
-
-function stampedAtOf(component: StoredObject | undefined): string | undefined {
-  return component?.metadata.annotations?.[setAnnotations.updatedAt];
 }
 
 export function isComponent({ kind }: Pick<StoredObject, "kind">): boolean {

@@ -36,6 +36,8 @@ export interface ClusterOptions {
 /** One API server of a simulation with its controllers: the hub, or a spoke. */
 export class SimulatedCluster implements Disposable {
   readonly name: string;
+  /** What is behind the Services of the cluster. */
+  answerProxy: (() => Answer) | undefined;
   readonly #spoke: VirtualSpoke;
   readonly #controllers: VirtualControllers;
   readonly #watches: Watches;
@@ -154,6 +156,9 @@ export class SimulatedCluster implements Disposable {
 
   #answer(request: SpokeRequest): Answer {
     try {
+      if (request.subresource === "proxy" && this.answerProxy !== undefined) {
+        return this.answerProxy();
+      }
       return this.#spoke.answer(request);
     } catch (error) {
       return failureOf(error);

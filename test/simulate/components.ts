@@ -2,6 +2,7 @@ import { type ComponentKind, operatorApiVersion } from "../../api/component.ts";
 import { fleetSetApiVersion } from "../../api/fleet-set.ts";
 import type { Manifest, ObjectKey } from "../../api/kubernetes.ts";
 import { fleetNamespace } from "./fleet.ts";
+import { verify } from "./users.ts";
 
 export const kinds: readonly [ComponentKind, ...ComponentKind[]] = [
   "KnativeEventing",
@@ -47,8 +48,24 @@ export interface StageBudgets {
   readonly rest: number;
 }
 
+/** What the rollouts of a fleet wait for. */
+export interface SetRules {
+  /** The first stage is passed when a user says so. */
+  readonly needsApproval: boolean;
+  /** Clusters are asked what their users notice. */
+  readonly verifies: boolean;
+  readonly minReadySeconds: number;
+  /** How long the first stage is watched, as a Go duration. */
+  readonly soak: string;
+}
+
 /** The set of a kind: all spokes, in two stages by the label `ring`. */
-export function setOf(kind: ComponentKind, version: string, budgets: StageBudgets): Manifest {
+export function setOf(
+  kind: ComponentKind,
+  version: string,
+  budgets: StageBudgets,
+  rules: SetRules,
+): Manifest {
   const { apiVersion, kind: setKind, namespace = "", name } = setKey(kind);
   const stageOf = (stage: keyof StageBudgets, ring: string): object => ({
     name: stage,
@@ -57,6 +74,7 @@ export function setOf(kind: ComponentKind, version: string, budgets: StageBudget
     maxFailures: 0,
     maxUnreachable: 0,
   });
+  const { needsApproval: approval, soak, minReadySeconds, verifies } = rules;
   return {
     apiVersion,
     kind: setKind,
@@ -64,7 +82,9 @@ export function setOf(kind: ComponentKind, version: string, budgets: StageBudget
     spec: {
       clusters: { from: "Selector", selector: {} },
       rollout: {
-        stages: [stageOf("canary", "0"), stageOf("rest", "1")],
+        stages: [{ ...stageOf("canary", "0"), after: { approval, soak } }, stageOf("rest", "1")],
+        minReadySeconds,
+        ...(verifies && { verify }),
         maxUnreachable: 0,
         progressDeadline: "None",
       },

@@ -5,6 +5,7 @@ import type { StoredObject } from "../simulator/object-store.ts";
 import { dumpOfInstallation, type SpokeDump } from "../support/spoke-dump.ts";
 import { isReady } from "./checks.ts";
 import { fleetNamespace } from "./fleet.ts";
+import { plainRules } from "./scenario.ts";
 import { Simulation } from "./simulation.ts";
 import type { Surroundings } from "./surroundings.ts";
 
@@ -37,7 +38,14 @@ export class FreshInstalls {
       metadata: { namespace: fleetNamespace, name: placeholder },
       spec: { ...Object(component["spec"]), clusterProfileRef },
     };
-    const scenario = { seed: 1, spokes: 1, replicas: 1, sets: [], events: [] } as const;
+    const scenario = {
+      seed: 1,
+      spokes: 1,
+      replicas: 1,
+      sets: [],
+      events: [],
+      rules: plainRules,
+    } as const;
     await using simulation = new Simulation(scenario, { surroundings: this.#surroundings });
     await simulation.live();
     simulation.fleet.hub.put(fresh);

@@ -1,4 +1,5 @@
 import type { ComponentKind } from "../../api/component.ts";
+import { holdLabel, steering } from "../../api/fleet-set.ts";
 import { keyOf, type Manifest } from "../../api/kubernetes.ts";
 import { componentUidLabel } from "../../installation/anchor.ts";
 import { valueAt } from "../fleet/json-record.ts";
@@ -7,17 +8,29 @@ import type { SimulatedCluster } from "./cluster.ts";
 import { kinds, ownComponent, ownKey, setKey } from "./components.ts";
 import { profileKey, type SimulatedFleet } from "./fleet.ts";
 import type { DeedKind, LifeEvent, Scenario } from "./scenario.ts";
+import { ills, type Users } from "./users.ts";
 
 const minors = ["1.21", "1.22", "1.23"] as const;
+
+export interface LifeOptions {
+  readonly fleet: SimulatedFleet;
+  readonly users: readonly Users[];
+  readonly scenario: Scenario;
+  readonly note: (text: string) => void;
+}
+
+type SpecChange = (spec: Readonly<Record<string, unknown>>) => object;
 
 /** What the users of a fleet do, and what others do on its spokes. */
 export class Life {
   readonly #fleet: SimulatedFleet;
+  readonly #users: readonly Users[];
   readonly #scenario: Scenario;
   readonly #note: (text: string) => void;
 
-  constructor(fleet: SimulatedFleet, scenario: Scenario, note: (text: string) => void) {
+  constructor({ fleet, users, scenario, note }: LifeOptions) {
     this.#fleet = fleet;
+    this.#users = users;
     this.#scenario = scenario;
     this.#note = note;
   }
@@ -38,16 +51,37 @@ export class Life {
         return this.#delete(dice);
       case "move":
         return this.#move(dice);
+      case "hold":
+        return this.#hold(pick(this.#fleet.spokes, dice[0]), dice[1] < 0.6);
       case "pause":
-        return this.#pause(dice[1] < 0.5, pick(this.#scenario.sets, dice[0]));
+        return this.#pause(pick(this.#scenario.sets, dice[0]), dice[1] < 0.5, dice[2] < 0.5);
+      case "approve":
+        return this.approve();
+      case "ill":
+        return this.#fallIll(dice);
       case "drift":
         return this.#drift(dice);
     }
   }
 
-  /** Lets every rollout go on. */
-  resume(): void {
-    for (const kind of this.#scenario.sets) this.#pause(false, kind);
+  /** Lets every rollout go on: nothing is paused or held, and all users are content. */
+  settle(): void {
+    for (const kind of this.#scenario.sets) {
+      for (const isBySpec of [true, false]) this.#pause(kind, false, isBySpec);
+    }
+    for (const spoke of this.#fleet.spokes) this.#hold(spoke, false);
+    for (const users of this.#users) users.mend();
+  }
+
+  /** Approves what waits for it, by what the sets say. */
+  approve(): void {
+    for (const set of this.#setObjects()) {
+      if (valueAt(set, "status", "rollout", "phase") !== "AwaitingApproval") continue;
+      const revision = String(valueAt(set, "status", "updateRevision"));
+      this.#say(`approves ${revision}`, set);
+      const annotations = { [`${steering.approve}canary-after`]: `${revision} somebody` };
+      this.#fleet.hub.patch(keyOf(set), { metadata: { annotations } });
+    }
   }
 
   #create(dice: LifeEvent["dice"]): void {
@@ -60,13 +94,19 @@ export class Life {
     this.#fleet.hub.put(component);
   }
 
-  /** Edits a set, or a component that no set has. */
-  #editSpec(
-    dice: LifeEvent["dice"],
-    changeOf: (spec: Readonly<Record<string, unknown>>) => object,
-  ): void {
-    const edited = pick([...this.#setObjects(), ...this.#ownComponents()], dice[0]);
+  /** Edits a set, or a component, whether a set has it or not. */
+  #editSpec(dice: LifeEvent["dice"], changeOf: SpecChange): void {
+    const own = pick(this.#ownComponents(), dice[0]);
+    const edited = dice[1] < 0.6 ? (pick(this.#setObjects(), dice[0]) ?? own) : own;
+    if (edited !== undefined) this.#edit(edited, changeOf);
+  }
+
+  #stepVersion(edited: StoredObject | undefined, die: number): void {
     if (edited === undefined) return;
+    this.#edit(edited, (spec) => ({ version: neighbourOf(spec["version"], die) }));
+  }
+
+  #edit(edited: StoredObject, changeOf: SpecChange): void {
     const isSet = edited.kind.endsWith("Set");
     const spec = valueAt(edited, ...(isSet ? ["spec", "template", "spec"] : ["spec"]));
     const change = changeOf(Object(spec));
@@ -90,11 +130,33 @@ export class Life {
     this.#fleet.hub.patch(profileKey(spoke.name), { metadata: { labels: { ring } } });
   }
 
-  #pause(paused: boolean, kind: ComponentKind | undefined): void {
+  #hold(spoke: SimulatedCluster | undefined, isHeld: boolean): void {
+    if (spoke === undefined) return;
+    this.#note(`the user ${isHeld ? "holds" : "lets go of"} ${spoke.name}`);
+    const labels = { [holdLabel]: isHeld ? "true" : null };
+    this.#fleet.hub.patch(profileKey(spoke.name), { metadata: { labels } });
+  }
+
+  #pause(kind: ComponentKind | undefined, paused: boolean, isBySpec: boolean): void {
     if (kind === undefined) return;
     const key = setKey(kind);
     this.#note(`the user ${paused ? "pauses" : "resumes"} ${key.kind} ${key.name}`);
-    this.#fleet.hub.patch(key, { spec: { rollout: { paused } } });
+    const annotations = { [steering.pause]: paused ? "as the user wants" : null };
+    const patch = isBySpec ? { spec: { rollout: { paused } } } : { metadata: { annotations } };
+    this.#fleet.hub.patch(key, patch);
+  }
+
+  /** Something breaks for the users of a spoke: at once, or by an upgrade that a user begins. */
+  #fallIll(dice: LifeEvent["dice"]): void {
+    // More often those of the first clusters, for which the others wait.
+    const users = pick(this.#users, dice[0] ** 2);
+    const ill = pick(ills, dice[1]);
+    if (users === undefined || ill === undefined) return;
+    const ms = 60_000 + dice[2] * 400_000;
+    this.#note(`${ill} of the users of ${users.cluster.name} will be wrong`);
+    if (dice[2] < 0.3) return users.break(ill, ms);
+    users.arm(ill, ((dice[1] * ills.length) % 1) ** 2 * 60_000, ms);
+    this.#stepVersion(pick(this.#setObjects(), dice[2]), dice[2]);
   }
 
   /** Somebody on a spoke deletes or changes an object of ours. */

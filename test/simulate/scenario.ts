@@ -1,6 +1,18 @@
+import type { SetRules } from "./components.ts";
 import { Random } from "./random.ts";
 
-const deeds = ["create", "version", "config", "delete", "move", "pause", "drift"] as const;
+const deeds = [
+  "create",
+  "version",
+  "config",
+  "delete",
+  "move",
+  "hold",
+  "pause",
+  "approve",
+  "ill",
+  "drift",
+] as const;
 
 /** What users do, and others on the spokes. */
 export type DeedKind = (typeof deeds)[number];
@@ -32,8 +44,17 @@ export interface Scenario {
   readonly replicas: number;
   /** Kinds of components that a set rolls out. */
   readonly sets: readonly ("KnativeServing" | "KnativeEventing")[];
+  readonly rules: SetRules;
   readonly events: readonly LifeEvent[];
 }
+
+/** Rollouts that wait for nothing. */
+export const plainRules: SetRules = {
+  needsApproval: false,
+  verifies: false,
+  minReadySeconds: 0,
+  soak: "0s",
+};
 
 /** The life of a fleet, in ms; after it nothing goes wrong any more. */
 export const lifeMs = 20 * 60_000;
@@ -43,7 +64,10 @@ const weights: Readonly<Record<LifeKind, number>> = {
   config: 4,
   delete: 3,
   move: 2,
+  hold: 2,
   pause: 1,
+  approve: 2,
+  ill: 1,
   drift: 3,
   weather: 4,
   cut: 2,
@@ -54,27 +78,38 @@ const weights: Readonly<Record<LifeKind, number>> = {
   freeze: 2,
 };
 
+/** Where rollouts ask the users, many of these are not content with an upgrade. */
+const verifyingWeights = { version: 10, ill: 12 };
+
 /** The scenario of a seed. `dropped`: numbers of events that are left out. */
 export function scenarioOf(seed: number, dropped: ReadonlySet<number> = new Set()): Scenario {
   const random = new Random(seed);
   const spokes = random.whole(1, 5);
   const replicas = random.whole(1, 2);
   const sets = (["KnativeEventing", "KnativeServing"] as const).filter(() => random.isHit(0.45));
-  const events = Array.from({ length: random.whole(8, 24) }, () => eventOf(random))
+  const rules = {
+    needsApproval: random.isHit(0.4),
+    verifies: random.isHit(0.5),
+    minReadySeconds: random.pick([0, 0, 20]),
+    soak: random.pick(["0s", "0s", "1m"]),
+  };
+  const events = Array.from({ length: random.whole(8, 24) }, () =>
+    eventOf(random, { ...weights, ...(rules.verifies ? verifyingWeights : {}) }),
+  )
     .toSorted((one, other) => one.atMs - other.atMs)
     .filter((_, index) => !dropped.has(index));
-  return { seed, spokes, replicas, sets, events };
+  return { seed, spokes, replicas, sets, rules, events };
 }
 
-function eventOf(random: Random): LifeEvent {
+function eventOf(random: Random, chances: typeof weights): LifeEvent {
   // Half of them come close together, where they meet.
   const atMs = random.isHit(0.5) ? random.between(0, lifeMs / 6) : random.between(0, lifeMs);
   const dice = [random.next(), random.next(), random.next()] as const;
-  return { atMs, kind: kindOf(random), dice };
+  return { atMs, kind: kindOf(random, chances), dice };
 }
 
-function kindOf(random: Random): LifeKind {
-  const kinds = Object.entries(weights);
+function kindOf(random: Random, chances: typeof weights): LifeKind {
+  const kinds = Object.entries(chances);
   let left = random.next() * kinds.reduce((sum, [, weight]) => sum + weight, 0);
   for (const [kind, weight] of kinds) {
     left -= weight;

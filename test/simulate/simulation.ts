@@ -12,6 +12,7 @@ import type { Surroundings } from "./surroundings.ts";
 import { Trace } from "./trace.ts";
 import type { Alteration } from "./transport.ts";
 import { Troubles } from "./troubles.ts";
+import { Users } from "./users.ts";
 import { VirtualTime } from "./virtual-time.ts";
 
 /** What a run shows. */
@@ -53,6 +54,7 @@ export class Simulation implements AsyncDisposable {
   readonly #faults = new Map<string, number>();
   readonly #replicas: Replicas;
   readonly #troubles: Troubles;
+  #isSettled = false;
   #requests = 0;
   #events = 0;
 
@@ -67,10 +69,14 @@ export class Simulation implements AsyncDisposable {
     this.#scenario = scenario;
     this.#trace = new Trace(options.onLine);
     this.fleet = simulatedFleet({ time, random: random.fork(), spokes: scenario.spokes });
+    for (const spoke of this.fleet.spokes) for (const object of foreignObjects) spoke.put(object);
+    const users = this.fleet.spokes.map((spoke) => new Users(spoke, time, startMs));
     this.#checks = new Checks({
       time,
       fleet: this.fleet,
       budgets,
+      rules: scenario.rules,
+      users,
       onProblem: report,
     });
     this.network = new Network({
@@ -82,11 +88,10 @@ export class Simulation implements AsyncDisposable {
       onWatch: (sender, cluster, text) => note(`${sender.name} ${cluster.name} ${text}`),
       onFault,
     });
-    this.#life = new Life(this.fleet, scenario, note);
+    this.#life = new Life({ fleet: this.fleet, users, scenario, note });
     const { fleet, network } = this;
     this.#replicas = new Replicas({ ...options, network, random, note, report });
     this.#troubles = new Troubles({ fleet, network, replicas: this.#replicas, note, onFault });
-    for (const spoke of this.fleet.spokes) for (const object of foreignObjects) spoke.put(object);
   }
 
   note(text: string): void {
@@ -108,7 +113,8 @@ export class Simulation implements AsyncDisposable {
   /** Lives the whole life, with its faults. */
   async live(): Promise<void> {
     for (let count = 0; count < this.#scenario.replicas; count += 1) this.#replicas.start();
-    for (const kind of this.#scenario.sets) this.fleet.hub.put(setOf(kind, "1.22", budgets));
+    for (const kind of this.#scenario.sets)
+      this.fleet.hub.put(setOf(kind, "1.22", budgets, this.#scenario.rules));
     for (const event of this.#scenario.events) {
       // oxlint-disable-next-line no-await-in-loop -- one event after the other
       await this.time.advanceTo(event.atMs);
@@ -117,13 +123,15 @@ export class Simulation implements AsyncDisposable {
       this.#happen(event);
     }
     await this.time.advanceTo(lifeMs);
-    this.#life.resume();
+    this.#life.settle();
     this.#troubles.end();
+    this.#isSettled = true;
   }
 
-  /** Lets time pass, and starts replicas again that have ended by themselves. */
+  /** Lets time pass, starts replicas again that have ended by themselves, and approves what waits for it after the life. */
   async wait(ms: number): Promise<void> {
     this.#replicas.restartFailed();
+    if (this.#isSettled) this.#life.approve();
     await this.time.advance(ms);
   }
 

@@ -1,0 +1,223 @@
+import type { ComponentKind } from "../../api/component.ts";
+import { isRecord } from "../../api/fields.ts";
+import { holdLabel, setAnnotations, setLabels, steering } from "../../api/fleet-set.ts";
+import { valueAt } from "../fleet/json-record.ts";
+import type { StoredObject } from "../simulator/object-store.ts";
+import { type SetRules, setKey, type StageBudgets } from "./components.ts";
+import { profileKey, type SimulatedFleet } from "./fleet.ts";
+import type { Users } from "./users.ts";
+import type { VirtualTime } from "./virtual-time.ts";
+
+export interface RolloutChecksOptions {
+  readonly time: VirtualTime;
+  readonly fleet: SimulatedFleet;
+  readonly budgets: StageBudgets;
+  readonly rules: SetRules;
+  readonly users: readonly Users[];
+  readonly onProblem: (text: string) => void;
+}
+
+type StageName = keyof StageBudgets;
+
+/** A stamp of a cluster. */
+interface Stamp {
+  readonly profile: string;
+  /** Kind and name of the set. */
+  readonly set: string;
+  readonly revision: string;
+  readonly atMs: number;
+  /** The cluster was ready since. */
+  isReady: boolean;
+}
+
+/** A replica may hear nothing of a change on the hub for so long: a watch that is silent ends after 150 s. */
+const unheardMs = 200_000;
+/** The clocks of two machines differ by less. */
+const skewMs = 3_000;
+/** New controllers break workloads within so long after a stamp, or the rollout need not wait for it. A stage has to wait for more. */
+const earlyMs = 25_000;
+
+/** What a rollout may never do, seen from what it writes. */
+export class RolloutChecks {
+  readonly #options: RolloutChecksOptions;
+  /** By uid of the component: its last stamp. */
+  readonly #stamps = new Map<string, Stamp>();
+  /** By name of the ClusterProfile: when its labels were changed last. */
+  readonly #labelled = new Map<string, number>();
+  /** Sets and revisions that were complete. */
+  readonly #completed = new Set<string>();
+
+  constructor(options: RolloutChecksOptions) {
+    this.#options = options;
+    options.fleet.hub.store.listen(({ object: { kind, metadata } }) => {
+      if (kind === "ClusterProfile") this.#labelled.set(metadata.name, options.time.nowMs);
+    });
+  }
+
+  /** A component was written, and is not gone. */
+  onComponent(component: StoredObject, before: StoredObject | undefined, isReady: boolean): void {
+    const { uid } = component.metadata;
+    this.#checkStamp(component, before);
+    const stamp = this.#stamps.get(uid);
+    if (stamp !== undefined && isReady) stamp.isReady = true;
+  }
+
+  onGone({ metadata }: StoredObject): void {
+    this.#stamps.delete(metadata.uid);
+  }
+
+  /** The status of a set was written: it passes a stage only when nothing is wrong with its clusters. */
+  onSet(set: StoredObject, before: StoredObject | undefined): void {
+    const revision = String(valueAt(set, "status", "updateRevision"));
+    const name = setName(set);
+    for (const stage of ["canary", "rest"] as const) {
+      const isPassed = stateOf(set, stage) === "Passed";
+      const wasPassed = stateOf(before, stage) === "Passed" && isOf(before, revision);
+      if (isPassed && !wasPassed) this.#checkUsers({ set: name, stage, revision }, "passes");
+    }
+    if (valueAt(set, "status", "rollout", "phase") === "Complete") {
+      this.#completed.add(`${name} ${revision}`);
+    }
+  }
+
+  /** A set stamps no more clusters at once than its stage allows, none of them twice, none that is held, and none of a stage that waits. */
+  #checkStamp(component: StoredObject, before: StoredObject | undefined): void {
+    const { labels = {}, uid, name } = component.metadata;
+    const stampedAt = stampedAtOf(component);
+    if (stampedAt === undefined || stampedAt === stampedAtOf(before)) return;
+    const stage = labels[setLabels.stage] === "canary" ? "canary" : "rest";
+    const set = `${labels[setLabels.kind]} ${labels[setLabels.set]}`;
+    const revision = labels[setLabels.revision] ?? "";
+    if (revision === before?.metadata.labels?.[setLabels.revision]) {
+      this.#problem(`${name} is stamped twice with revision ${revision}`);
+    }
+    const profile = profileOf(component);
+    const atMs = this.#options.time.nowMs;
+    this.#stamps.set(uid, { profile, set, revision, atMs, isReady: false });
+    this.#checkBudget(set, stage);
+    if (this.#isHeld(profile) && this.#isHeard(profile)) {
+      this.#problem(`${name} is stamped while ${profile} is held`);
+    }
+    if (stage === "rest") this.#checkBegin({ set, stage: "canary", revision }, component);
+  }
+
+  #checkBudget(set: string, stage: StageName): void {
+    const budget = this.#options.budgets[stage];
+    // A cluster that the user moves while it changes counts in its new stage.
+    const moving = [...this.#stamps.values()].filter(
+      (stamp) => !stamp.isReady && stamp.set === set && this.#stageOf(stamp.profile) === stage,
+    );
+    if (moving.length <= budget) return;
+    this.#problem(`${moving.length} clusters of stage ${stage} of ${set} change, ${budget} may`);
+  }
+
+  /** A cluster of the second stage gets a revision only after the first one. */
+  #checkBegin(rollout: Rollout, { kind }: StoredObject): void {
+    const { set: name, revision } = rollout;
+    if (this.#completed.has(`${name} ${revision}`)) return;
+    const profiles = this.#options.fleet.spokes.filter((spoke) => this.#isSelected(spoke.name));
+    const canaries = profiles.filter((spoke) => this.#stageOf(spoke.name) === "canary");
+    // A stage without clusters is passed, and one that gets clusters later is not heard of at once.
+    if (!canaries.some((spoke) => this.#isHeard(spoke.name))) return;
+    const set = this.#setOf(kind);
+    const approval = set?.metadata.annotations?.[`${steering.approve}canary-after`] ?? "";
+    if (this.#options.rules.needsApproval && approval.split(" ")[0] !== revision) {
+      this.#problem(`Stage rest of ${name} begins ${revision} without an approval`);
+    }
+    const isNoted = isOf(set, revision) && stateOf(set, "canary") === "Passed";
+    if (!isNoted) this.#checkUsers(rollout, "leaves");
+  }
+
+  /** No stage is over while the users of one of its clusters have noticed the new revision. */
+  #checkUsers({ set, stage, revision }: Rollout, what: string): void {
+    if (!this.#options.rules.verifies) return;
+    for (const stamp of this.#stamps.values()) {
+      const { profile } = stamp;
+      const isOfIt = stamp.set === set && stamp.revision === revision;
+      if (!isOfIt || this.#stageOf(profile) !== stage || !this.#isHeard(profile)) continue;
+      if (this.#isHeld(profile)) continue;
+      const ill = this.#illOf(stamp);
+      if (ill === undefined) continue;
+      this.#problem(`${set} ${what} stage ${stage} with ${revision} while ${profile} has ${ill}`);
+    }
+  }
+
+  /** What is wrong on a cluster since early after its stamp, or for long. */
+  #illOf({ profile, atMs }: Stamp): string | undefined {
+    const users = this.#options.users.find(({ cluster }) => cluster.name === profile);
+    const { nowMs } = this.#options.time;
+    const isLong = (since: number): boolean => since < atMs + earlyMs || since < nowMs - unheardMs;
+    const since = (users?.since("workload") ?? -Infinity) - skewMs;
+    if (since > atMs && isLong(since)) return "a newly broken workload";
+    const badSince = users?.since("measure");
+    if (badSince !== undefined && isLong(badSince)) return "a bad measure";
+    const silentSince = users?.since("silence");
+    // Who has been asked once may be silent later.
+    return silentSince !== undefined && silentSince < atMs ? "a measure nobody says" : undefined;
+  }
+
+  #isSelected(profile: string): boolean {
+    return !this.#isHeld(profile);
+  }
+
+  #isHeld(profile: string): boolean {
+    return this.#profile(profile)?.metadata.labels?.[holdLabel] === "true";
+  }
+
+  /** Whether every replica has heard of the labels of a ClusterProfile. */
+  #isHeard(profile: string): boolean {
+    const changedAt = this.#labelled.get(profile) ?? -Infinity;
+    return this.#options.time.nowMs - changedAt > unheardMs;
+  }
+
+  /** The stage that a cluster belongs to by its label. */
+  #stageOf(profile: string): StageName {
+    return this.#profile(profile)?.metadata.labels?.["ring"] === "0" ? "canary" : "rest";
+  }
+
+  #profile(name: string): StoredObject | undefined {
+    const { apiVersion, kind, ...metadata } = profileKey(name);
+    return this.#options.fleet.hub.store.find({ apiVersion, kind, metadata });
+  }
+
+  #setOf(kind: string): StoredObject | undefined {
+    const componentKind: ComponentKind =
+      kind === "KnativeServing" ? "KnativeServing" : "KnativeEventing";
+    const { apiVersion, kind: setKind, ...metadata } = setKey(componentKind);
+    return this.#options.fleet.hub.store.find({ apiVersion, kind: setKind, metadata });
+  }
+
+  #problem(text: string): void {
+    this.#options.onProblem(text);
+  }
+}
+
+interface Rollout {
+  readonly set: string;
+  readonly stage: StageName;
+  readonly revision: string;
+}
+
+/** As the labels of a component name its set. */
+function setName({ kind, metadata }: StoredObject): string {
+  return `${kind} ${metadata.name}`;
+}
+
+function isOf(set: StoredObject | undefined, revision: string): boolean {
+  return valueAt(set, "status", "updateRevision") === revision;
+}
+
+function stateOf(set: StoredObject | undefined, stage: StageName): unknown {
+  const stages = valueAt(set, "status", "stages");
+  return (Array.isArray(stages) ? stages : [])
+    .filter(isRecord)
+    .find(({ name }) => name === stage)?.["state"];
+}
+
+export function profileOf(component: StoredObject): string {
+  return String(valueAt(component, "spec", "clusterProfileRef", "name"));
+}
+
+function stampedAtOf(component: StoredObject | undefined): string | undefined {
+  return component?.metadata.annotations?.[setAnnotations.updatedAt];
+}

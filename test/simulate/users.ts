@@ -1,0 +1,142 @@
+import { timestampOf } from "../../api/conditions.ts";
+import type { Manifest } from "../../api/kubernetes.ts";
+import { componentUidLabel } from "../../installation/anchor.ts";
+import { type Answer, StatusError } from "../simulator/answers.ts";
+import type { SimulatedCluster } from "./cluster.ts";
+import type { VirtualTime } from "./virtual-time.ts";
+
+/** What the users of a spoke notice: a workload of theirs that is not ready, a measure that is bad, or nobody who says what it is. */
+export type Ill = "workload" | "measure" | "silence";
+
+export const ills: readonly Ill[] = ["workload", "measure", "silence"];
+
+/** The users of one spoke: a workload, and a Prometheus. */
+export class Users {
+  readonly cluster: SimulatedCluster;
+  readonly #time: VirtualTime;
+  readonly #startMs: number;
+  /** Since when each ill has been there without a break, in ms of the simulation. */
+  readonly #ills = new Map<Ill, number>();
+  #armed: { readonly ill: Ill; readonly afterMs: number; readonly ms: number } | undefined;
+  /** Counts what was begun, so that an end of before ends nothing else. */
+  #begun = 0;
+
+  constructor(cluster: SimulatedCluster, time: VirtualTime, startMs: number) {
+    this.cluster = cluster;
+    this.#time = time;
+    this.#startMs = startMs;
+    for (const object of userObjects) cluster.put(object);
+    this.#setReady(true);
+    cluster.answerProxy = () => this.#measure();
+    cluster.store.listen(({ type, object: { kind, metadata } }) => {
+      const isUpgrade = type === "MODIFIED" && (metadata.generation ?? 1) > 1;
+      if (kind !== "Deployment" || !isUpgrade) return;
+      if (metadata.labels?.[componentUidLabel] !== undefined) this.#upgraded();
+    });
+  }
+
+  /** Since when an ill has been there without a break, in ms of the simulation; undefined: it is not there. */
+  since(ill: Ill): number | undefined {
+    return this.#ills.get(ill);
+  }
+
+  /** Lets something break with the next change of a Deployment of ours, `afterMs` later and for `ms`. */
+  arm(ill: Ill, afterMs: number, ms: number): void {
+    this.#armed = { ill, afterMs, ms };
+  }
+
+  /** Lets something break now for a time. */
+  break(ill: Ill, ms: number): void {
+    if (this.#ills.has(ill)) return;
+    this.#ills.set(ill, this.#time.nowMs);
+    if (ill === "workload") this.#setReady(false);
+    this.#begun += 1;
+    const begun = this.#begun;
+    this.#time.after(ms, () => {
+      if (begun === this.#begun) this.mend();
+    });
+  }
+
+  /** Everything is well again. */
+  mend(): void {
+    this.#armed = undefined;
+    if (this.#ills.delete("workload")) this.#setReady(true);
+    this.#ills.clear();
+  }
+
+  #upgraded(): void {
+    const armed = this.#armed;
+    if (armed === undefined) return;
+    this.#armed = undefined;
+    this.#time.after(armed.afterMs, () => this.break(armed.ill, armed.ms));
+  }
+
+  #setReady(isReady: boolean): void {
+    const condition = {
+      type: "Ready",
+      status: isReady ? "True" : "False",
+      reason: isReady ? "" : "SinkGone",
+      lastTransitionTime: timestampOf(new Date(this.#startMs + this.#time.nowMs)),
+    };
+    const status = { observedGeneration: 1, conditions: [condition] };
+    const live = this.cluster.store.find(workload);
+    this.cluster.store.put({ ...(live ?? workload), status });
+  }
+
+  #measure(): Answer {
+    if (this.#ills.has("silence")) {
+      return new StatusError({ status: 503, reason: "ServiceUnavailable" }, "no endpoints").answer;
+    }
+    const value = [0, this.#ills.has("measure") ? "1" : "0"];
+    return {
+      status: 200,
+      body: { status: "success", data: { resultType: "scalar", result: value } },
+    };
+  }
+}
+
+/** What a set asks about the users of a cluster. */
+export const verify = {
+  workloads: { maxNewlyBroken: 0, within: "1m" },
+  checks: [
+    {
+      name: "errors",
+      prometheus: {
+        service: { namespace: "apps", name: "prometheus", port: 9090, scheme: "http" },
+        query: "errors",
+        max: 0.5,
+      },
+    },
+  ],
+};
+
+const owner = { owner: "somebody" };
+/** Of somebody's kind, which its controller has written long ago. */
+const workload = {
+  apiVersion: "sources.example.com/v1",
+  kind: "PaperSource",
+  metadata: {
+    namespace: "apps",
+    name: "paper",
+    labels: owner,
+    generation: 1,
+    creationTimestamp: "2025-01-01T00:00:00Z",
+  },
+};
+
+const userObjects: readonly Manifest[] = [
+  {
+    apiVersion: "apiextensions.k8s.io/v1",
+    kind: "CustomResourceDefinition",
+    metadata: {
+      name: "papersources.sources.example.com",
+      labels: { ...owner, "duck.knative.dev/source": "true" },
+    },
+    spec: {
+      group: "sources.example.com",
+      scope: "Namespaced",
+      names: { kind: "PaperSource", plural: "papersources" },
+      versions: [{ name: "v1", served: true, storage: true, subresources: { status: {} } }],
+    },
+  },
+];
