@@ -1,15 +1,22 @@
 import { componentKinds } from "../../api/component.ts";
 import { leaderLease } from "../../api/shards.ts";
-import { componentUidLabel } from "../../installation/anchor.ts";
+import { anchorAnnotations, componentUidLabel } from "../../installation/anchor.ts";
 import { conditionOf, valueAt } from "../fleet/json-record.ts";
 import type { StoredEvent, StoredObject } from "../simulator/object-store.ts";
 import type { SimulatedCluster } from "./cluster.ts";
 import type { Exchange, Sender } from "./network.ts";
-import { profileOf, RolloutChecks, type RolloutChecksOptions } from "./rollout-checks.ts";
+import {
+  profileOf,
+  RolloutChecks,
+  type RolloutChecksOptions,
+  unheardMs,
+} from "./rollout-checks.ts";
 
 /** An install sends some hundred requests. An attempt without end sends thousands. */
 const mostRequests = 1_500;
 const windowMs = 10_000;
+/** After it every replica knows that the hub has another holder of the Lease than before. */
+const leaseMs = 15_000;
 
 export type ChecksOptions = RolloutChecksOptions;
 
@@ -32,12 +39,17 @@ export class Checks {
     }
   }
 
+  /** A cluster was restored from a backup: what is there is no deed of a replica. */
+  onRestore(cluster: SimulatedCluster): void {
+    if (cluster === this.#options.fleet.hub) this.#rollouts.onRestore();
+  }
+
   /** A request leaves a replica. */
   onSend({ name }: Sender, method: string, path: string): void {
     const isLease = path.includes("/leases");
     if (method === "GET" || isLease || path.includes("dryRun=") || path.includes("/self")) return;
     const holder = this.#holder();
-    if (holder === name) return;
+    if (holder === name || this.#options.fleet.hub.isRestoredWithin(leaseMs)) return;
     this.#problem(`${name} writes ${method} ${path} while ${holder || "nobody"} holds the Lease`);
   }
 
@@ -101,6 +113,10 @@ export class Checks {
 
   /** The finalizer goes only when nothing of the installation is left. */
   #checkRemains(component: StoredObject): void {
+    const { spokes, orphans } = this.#options.fleet;
+    const spoke = spokes.find(({ name }) => name === profileOf(component));
+    if (spoke?.isRestoredWithin(unheardMs) === true)
+      return void orphans.add(component.metadata.uid);
     const left = this.#partsOf(component);
     if (left.length === 0) return;
     const names = left.map(({ kind, metadata }) => `${kind} ${metadata.name}`).slice(0, 3);
@@ -111,6 +127,9 @@ export class Checks {
   /** What is ready is there, whole and running. */
   #checkReady(component: StoredObject, before: StoredObject | undefined): void {
     const { kind, metadata } = component;
+    const { spokes } = this.#options.fleet;
+    const spoke = spokes.find(({ name }) => name === profileOf(component));
+    if (spoke?.isRestoredWithin(unheardMs) === true) return;
     if (isReady(before) && valueAt(before, "status", "version") === versionOf(component)) return;
     const what = `${kind} ${metadata.name} is Ready`;
     const wanted = String(valueAt(component, "spec", "version"));
@@ -132,13 +151,20 @@ export class Checks {
     const name = profileOf(component);
     const spoke = this.#options.fleet.spokes.find((one) => one.name === name);
     return [...(spoke?.store.everything() ?? [])].filter(
-      (object) => object.metadata.labels?.[componentUidLabel] === metadata.uid,
+      (object) => componentUidOf(object) === metadata.uid,
     );
   }
 
   #problem(text: string): void {
     this.#options.onProblem(text);
   }
+}
+
+/** Uid of the component that an object on a spoke is a part of: an anchor says it in an annotation. */
+export function componentUidOf({ kind, metadata }: StoredObject): string | undefined {
+  const { labels, annotations } = metadata;
+  const anchored = kind === "ConfigMap" ? annotations?.[anchorAnnotations.componentUid] : undefined;
+  return labels?.[componentUidLabel] ?? anchored;
 }
 
 export function isComponent({ kind }: Pick<StoredObject, "kind">): boolean {

@@ -5,7 +5,7 @@ import type { Manifest, ObjectKey } from "../../api/kubernetes.ts";
 import { knownResource, type ResourceType } from "../../api/resources.ts";
 import { type Answer, failureOf } from "../simulator/answers.ts";
 import { VirtualControllers } from "../simulator/controllers.ts";
-import type { StoredEvent, StoredObject } from "../simulator/object-store.ts";
+import type { Backup, StoredEvent, StoredObject } from "../simulator/object-store.ts";
 import { type SpokeRequest, spokeRequestOf } from "../simulator/spoke-request.ts";
 import { VirtualSpoke } from "../simulator/virtual-spoke.ts";
 import { type EventStream, Watches } from "../simulator/watches.ts";
@@ -42,9 +42,12 @@ export class SimulatedCluster implements Disposable {
   readonly #controllers: VirtualControllers;
   readonly #watches: Watches;
   readonly #streams = new Set<EventStream>();
+  readonly #clock: Clock;
+  #restoredAtMs = -Infinity;
 
   constructor(name: string, { clock, random, availableAfterMs }: ClusterOptions) {
     this.name = name;
+    this.#clock = clock;
     const uids = random.fork();
     this.#spoke = new VirtualSpoke(name, { clock, newUid: () => uids.uuid(), keepsAll: true });
     this.#controllers = new VirtualControllers(this.#spoke.store, clock, availableAfterMs);
@@ -84,6 +87,18 @@ export class SimulatedCluster implements Disposable {
     const ended = [...this.#streams].filter(isEnded);
     for (const stream of ended) stream.end();
     return ended.length;
+  }
+
+  /** Whether it was restored within so long, so that not everybody knows yet. */
+  isRestoredWithin(ms: number): boolean {
+    return this.#clock.now() - this.#restoredAtMs < ms;
+  }
+
+  /** Goes back to an older state, as when its etcd is restored from a backup: the API server starts anew. */
+  restore(backup: Backup): void {
+    this.#restoredAtMs = this.#clock.now();
+    for (const stream of this.#streams) stream.end();
+    this.store.restore(backup);
   }
 
   /** Creates an object, or replaces what is there, as somebody who has nothing to do with us. Returns what is stored. Throws when it is refused. */

@@ -1,9 +1,8 @@
 import type { ComponentKind } from "../../api/component.ts";
-import { componentUidLabel } from "../../installation/anchor.ts";
 import { valueAt } from "../fleet/json-record.ts";
 import type { StoredObject } from "../simulator/object-store.ts";
 import { differencesOf } from "../support/spoke-dump.ts";
-import { isComponent, isReady } from "./checks.ts";
+import { componentUidOf, isComponent, isReady } from "./checks.ts";
 import { setKey } from "./components.ts";
 import { dumpOf, type FreshInstalls } from "./fresh-install.ts";
 import type { Scenario } from "./scenario.ts";
@@ -104,9 +103,11 @@ async function compareInstallation(
 function leftovers(simulation: Simulation): readonly string[] {
   const uids = new Set(components(simulation).map(({ metadata }) => metadata.uid));
   return simulation.fleet.spokes.flatMap(({ name: spoke, store }) =>
-    [...store.everything()].flatMap(({ kind, metadata: { name, labels } }) => {
-      const uid = labels?.[componentUidLabel];
-      return uid === undefined || uids.has(uid) ? [] : [`${kind} ${name} is left on ${spoke}`];
+    [...store.everything()].flatMap((object) => {
+      const { kind, metadata } = object;
+      const uid = componentUidOf(object);
+      const isKnown = uid === undefined || uids.has(uid) || simulation.fleet.orphans.has(uid);
+      return isKnown ? [] : [`${kind} ${metadata.name} is left on ${spoke}`];
     }),
   );
 }

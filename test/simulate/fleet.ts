@@ -14,6 +14,8 @@ export const credentialNamespace = "fleet-credentials";
 export interface SimulatedFleet extends Disposable {
   readonly hub: SimulatedCluster;
   readonly spokes: readonly SimulatedCluster[];
+  /** Uids of components that a restored cluster knows or has objects of, and nobody has any more: what is left of them is for people. */
+  readonly orphans: Set<string>;
 }
 
 export interface FleetOptions {
@@ -35,6 +37,7 @@ export function simulatedFleet({ time, random, spokes: count }: FleetOptions): S
   return {
     hub,
     spokes,
+    orphans: new Set(),
     [Symbol.dispose]: () => {
       for (const cluster of [hub, ...spokes]) cluster[Symbol.dispose]();
     },

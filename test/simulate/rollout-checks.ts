@@ -3,7 +3,7 @@ import { isRecord } from "../../api/fields.ts";
 import { holdLabel, setAnnotations, setLabels, steering } from "../../api/fleet-set.ts";
 import { valueAt } from "../fleet/json-record.ts";
 import type { StoredObject } from "../simulator/object-store.ts";
-import { type SetRules, setKey, type StageBudgets } from "./components.ts";
+import { kinds, type SetRules, setKey, type StageBudgets } from "./components.ts";
 import { profileKey, type SimulatedFleet } from "./fleet.ts";
 import type { Users } from "./users.ts";
 import type { VirtualTime } from "./virtual-time.ts";
@@ -31,7 +31,7 @@ interface Stamp {
 }
 
 /** A replica may hear nothing of a change on the hub for so long: a watch that is silent ends after 150 s. */
-const unheardMs = 200_000;
+export const unheardMs = 200_000;
 /** The clocks of two machines differ by less. */
 const skewMs = 3_000;
 /** New controllers break workloads within so long after a stamp, or the rollout need not wait for it. A stage has to wait for more. */
@@ -62,6 +62,16 @@ export class RolloutChecks {
     if (stamp !== undefined && isReady) stamp.isReady = true;
   }
 
+  /** The hub was restored: what was stamped since was not. */
+  onRestore(): void {
+    this.#stamps.clear();
+    this.#completed.clear();
+    for (const kind of kinds) {
+      const set = this.#setOf(kind);
+      if (set !== undefined) this.#noteComplete(set);
+    }
+  }
+
   onGone({ metadata }: StoredObject): void {
     this.#stamps.delete(metadata.uid);
   }
@@ -75,9 +85,12 @@ export class RolloutChecks {
       const wasPassed = stateOf(before, stage) === "Passed" && isOf(before, revision);
       if (isPassed && !wasPassed) this.#checkUsers({ set: name, stage, revision }, "passes");
     }
-    if (valueAt(set, "status", "rollout", "phase") === "Complete") {
-      this.#completed.add(`${name} ${revision}`);
-    }
+    this.#noteComplete(set);
+  }
+
+  #noteComplete(set: StoredObject): void {
+    if (valueAt(set, "status", "rollout", "phase") !== "Complete") return;
+    this.#completed.add(`${setName(set)} ${String(valueAt(set, "status", "updateRevision"))}`);
   }
 
   /** A set stamps no more clusters at once than its stage allows, none of them twice, none that is held, and none of a stage that waits. */
@@ -113,6 +126,7 @@ export class RolloutChecks {
 
   /** A cluster of the second stage gets a revision only after the first one. */
   #checkBegin(rollout: Rollout, { kind }: StoredObject): void {
+    if (this.#options.fleet.hub.isRestoredWithin(unheardMs)) return;
     const { set: name, revision } = rollout;
     if (this.#completed.has(`${name} ${revision}`)) return;
     const profiles = this.#options.fleet.spokes.filter((spoke) => this.#isSelected(spoke.name));

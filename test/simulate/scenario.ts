@@ -25,7 +25,8 @@ export type TroubleKind =
   | "watchEnd"
   | "kill"
   | "restart"
-  | "freeze";
+  | "freeze"
+  | "restore";
 
 type LifeKind = DeedKind | TroubleKind;
 
@@ -76,6 +77,7 @@ const weights: Readonly<Record<LifeKind, number>> = {
   kill: 2,
   restart: 1,
   freeze: 2,
+  restore: 1,
 };
 
 /** Where rollouts ask the users, many of these are not content with an upgrade. */

@@ -7,6 +7,7 @@ import { Life } from "./life.ts";
 import { type Exchange, Network } from "./network.ts";
 import { Random } from "./random.ts";
 import { Replicas } from "./replicas.ts";
+import { Restores } from "./restores.ts";
 import { isDeed, lifeMs, type LifeEvent, type Scenario } from "./scenario.ts";
 import type { Surroundings } from "./surroundings.ts";
 import { Trace } from "./trace.ts";
@@ -50,6 +51,7 @@ export class Simulation implements AsyncDisposable {
   readonly #scenario: Scenario;
   readonly #trace: Trace;
   readonly #life: Life;
+  readonly #restores: Restores;
   readonly #checks: Checks;
   readonly #faults = new Map<string, number>();
   readonly #replicas: Replicas;
@@ -88,10 +90,22 @@ export class Simulation implements AsyncDisposable {
       onWatch: (sender, cluster, text) => note(`${sender.name} ${cluster.name} ${text}`),
       onFault,
     });
+    this.#restores = new Restores(this.fleet);
     this.#life = new Life({ fleet: this.fleet, users, scenario, note });
     const { fleet, network } = this;
     this.#replicas = new Replicas({ ...options, network, random, note, report });
-    this.#troubles = new Troubles({ fleet, network, replicas: this.#replicas, note, onFault });
+    this.#troubles = new Troubles({
+      fleet,
+      network,
+      replicas: this.#replicas,
+      restores: this.#restores,
+      note,
+      onFault,
+      onRestore: (cluster) => {
+        this.#checks.onRestore(cluster);
+        users.find((one) => one.cluster === cluster)?.restored();
+      },
+    });
   }
 
   note(text: string): void {
@@ -166,6 +180,7 @@ export class Simulation implements AsyncDisposable {
   }
 
   #happen({ kind, dice }: LifeEvent): void {
+    this.#restores.backUp(this.time.nowMs);
     this.#events += 1;
     if (isDeed(kind)) this.#life.live(kind, dice);
     else this.#troubles.happen(kind, dice);

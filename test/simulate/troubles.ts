@@ -1,8 +1,10 @@
+import type { SimulatedCluster } from "./cluster.ts";
 import type { SimulatedFleet } from "./fleet.ts";
 import { pick } from "./life.ts";
 import type { Network } from "./network.ts";
 import type { Replica } from "./replica.ts";
 import type { Replicas } from "./replicas.ts";
+import type { Restores } from "./restores.ts";
 import type { LifeEvent, TroubleKind } from "./scenario.ts";
 import type { Weather } from "./weather.ts";
 
@@ -12,6 +14,9 @@ export interface TroublesOptions {
   readonly fleet: SimulatedFleet;
   readonly network: Network;
   readonly replicas: Replicas;
+  readonly restores: Restores;
+  /** Called after a cluster was restored. */
+  readonly onRestore: (cluster: SimulatedCluster) => void;
   readonly note: (text: string) => void;
   readonly onFault: (fault: string) => void;
 }
@@ -50,6 +55,8 @@ export class Troubles {
         return replicas.kill(replica, 1_000 + dice[2] * 20_000);
       case "freeze":
         return this.#freeze(replica, 1_000 + dice[1] ** 2 * 90_000, dice[2]);
+      case "restore":
+        return this.#restore(cluster, dice[2]);
       case "restart":
         note(`${replica.name} is stopped`);
         return replicas.restart(replica, 1_000 + dice[2] * 20_000);
@@ -58,9 +65,10 @@ export class Troubles {
 
   /** Nothing goes wrong any more. */
   end(): void {
-    const { network, note } = this.#options;
+    const { network, note, restores } = this.#options;
     network.weather = {};
     network.heal();
+    restores.removeOrphans();
     note("the faults are over");
   }
 
@@ -74,6 +82,15 @@ export class Troubles {
       note(`${replica.name} thaws`);
       replica.process.thaw(pick(["time", "timer", "answer"] as const, die) ?? "time");
     });
+  }
+
+  #restore(cluster: SimulatedCluster, die: number): void {
+    const { note, onFault, onRestore, restores } = this.#options;
+    const atMs = restores.restore(cluster, die);
+    if (atMs === undefined) return;
+    onFault("restore");
+    note(`${cluster.name} is restored to how it was at ${(atMs / 1_000).toFixed(1)} s`);
+    onRestore(cluster);
   }
 
   /** Everything goes wrong now and then for some time. */

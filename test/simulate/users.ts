@@ -64,6 +64,12 @@ export class Users {
     this.#ills.clear();
   }
 
+  /** Its objects are those of a backup: the controllers of the workload look again. */
+  restored(): void {
+    if (this.#ills.has("workload")) this.#ills.set("workload", this.#time.nowMs);
+    this.#setReady(!this.#ills.has("workload"));
+  }
+
   #upgraded(): void {
     const armed = this.#armed;
     if (armed === undefined) return;

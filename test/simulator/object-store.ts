@@ -18,6 +18,12 @@ export interface Draft extends Manifest {
   readonly digest?: string;
 }
 
+/** What a store was like at one time. */
+export interface Backup {
+  readonly version: number;
+  readonly kinds: ReadonlyMap<string, ReadonlyMap<string, StoredObject>>;
+}
+
 /** Events that a watch can still be given that begins at an older version. */
 const rememberedEvents = 400;
 
@@ -87,6 +93,31 @@ export class ObjectStore {
     return this.#events.filter((event) => event.version > version);
   }
 
+  /** The objects as they are now, for `restore`. */
+  backup(): Backup {
+    const kinds = new Map([...this.#kinds].map(([kind, objects]) => [kind, new Map(objects)]));
+    return { version: this.#version, kinds };
+  }
+
+  /** Goes back to a backup, and its version to that of the backup. What was remembered of later events is lost; listeners are told of each object that was changed since. */
+  restore({ version, kinds }: Backup): void {
+    const later = [...this.everything()].filter(
+      ({ metadata }) => Number(metadata.resourceVersion) > version,
+    );
+    const before = new Set([...this.everything()].map(({ metadata }) => metadata.resourceVersion));
+    this.#kinds.clear();
+    for (const [kind, objects] of kinds) this.#kinds.set(kind, new Map(objects));
+    [this.#version, this.#forgotten, this.#events] = [version, version, []];
+    for (const object of later) {
+      const isGone = this.find(object)?.metadata.uid !== object.metadata.uid;
+      if (isGone) this.#call({ type: "DELETED", object, version });
+    }
+    for (const object of this.everything()) {
+      if (before.has(object.metadata.resourceVersion)) continue;
+      this.#call({ type: "MODIFIED", object, version });
+    }
+  }
+
   /** Calls for each later event until the answer is disposed. */
   listen(listener: (event: StoredEvent) => void): Disposable {
     this.#listeners.add(listener);
@@ -107,6 +138,10 @@ export class ObjectStore {
       this.#events = this.#events.slice(rememberedEvents / 2);
       this.#forgotten = (this.#events[0]?.version ?? 1) - 1;
     }
+    this.#call(event);
+  }
+
+  #call(event: StoredEvent): void {
     for (const listener of this.#listeners) listener(event);
   }
 }
