@@ -3,7 +3,8 @@ import { leaderLease } from "../../api/shards.ts";
 import { anchorAnnotations, componentUidLabel } from "../../installation/anchor.ts";
 import { conditionOf, valueAt } from "../fleet/json-record.ts";
 import type { StoredEvent, StoredObject } from "../simulator/object-store.ts";
-import type { SimulatedCluster } from "./cluster.ts";
+import type { Arrival, SimulatedCluster } from "./cluster.ts";
+import { tokenMark } from "./fleet.ts";
 import type { Exchange, Sender } from "./network.ts";
 import {
   profileOf,
@@ -45,7 +46,8 @@ export class Checks {
   }
 
   /** A request leaves a replica. */
-  onSend({ name }: Sender, method: string, path: string): void {
+  onSend({ name }: Sender, { method, path, body }: Arrival): void {
+    if (body?.includes(tokenMark) === true) this.#problem(`${name} writes a token to ${path}`);
     const isLease = path.includes("/leases");
     if (method === "GET" || isLease || path.includes("dryRun=") || path.includes("/self")) return;
     const holder = this.#holder();

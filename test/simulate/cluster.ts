@@ -3,7 +3,7 @@ import { collectionPath, objectPath } from "../../access/kube/kube-path.ts";
 import type { Clock } from "../../access/time/clock.ts";
 import type { Manifest, ObjectKey } from "../../api/kubernetes.ts";
 import { knownResource, type ResourceType } from "../../api/resources.ts";
-import { type Answer, failureOf } from "../simulator/answers.ts";
+import { type Answer, failureOf, StatusError } from "../simulator/answers.ts";
 import { VirtualControllers } from "../simulator/controllers.ts";
 import type { Backup, StoredEvent, StoredObject } from "../simulator/object-store.ts";
 import { type SpokeRequest, spokeRequestOf } from "../simulator/spoke-request.ts";
@@ -33,9 +33,14 @@ export interface ClusterOptions {
   readonly availableAfterMs: () => number;
 }
 
+const unauthorized = new StatusError({ status: 401, reason: "Unauthorized" }, "Unauthorized")
+  .answer;
+
 /** One API server of a simulation with its controllers: the hub, or a spoke. */
 export class SimulatedCluster implements Disposable {
   readonly name: string;
+  /** The only token that is let in; undefined: everybody is. */
+  token: string | undefined;
   /** What is behind the Services of the cluster. */
   answerProxy: (() => Answer) | undefined;
   readonly #spoke: VirtualSpoke;
@@ -66,12 +71,14 @@ export class SimulatedCluster implements Disposable {
   serve(arrival: Arrival): Effect {
     const request = this.#requestOf(arrival);
     const changes: StoredEvent[] = [];
+    if (!this.#isAllowed(arrival)) return { request, answer: unauthorized, changes };
     using _listening = this.store.listen((event) => void changes.push(event));
     return { request, answer: this.#answer(request), changes };
   }
 
   /** Begins a watch, or returns the answer that refuses it. */
   watch(arrival: Arrival, stream: EventStream): Answer | undefined {
+    if (!this.#isAllowed(arrival)) return unauthorized;
     try {
       this.#watches.open(stream, this.#requestOf(arrival));
       this.#streams.add(stream);
@@ -164,7 +171,8 @@ export class SimulatedCluster implements Disposable {
     readonly body: object;
   }): void {
     const { method, path, contentType, body } = write;
-    const headers = { "user-agent": "user/1", "content-type": contentType };
+    const authorization = `Bearer ${this.token}`;
+    const headers = { "user-agent": "user/1", "content-type": contentType, authorization };
     const { answer } = this.serve({ method, path, headers, body: JSON.stringify(body) });
     if (answer.status >= 400) throw new Error(`${method} ${path}: ${JSON.stringify(answer.body)}`);
   }
@@ -178,6 +186,10 @@ export class SimulatedCluster implements Disposable {
     } catch (error) {
       return failureOf(error);
     }
+  }
+
+  #isAllowed({ headers }: Arrival): boolean {
+    return this.token === undefined || headers["authorization"] === `Bearer ${this.token}`;
   }
 
   #requestOf({ method, path, headers, body }: Arrival): SpokeRequest {

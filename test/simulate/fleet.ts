@@ -32,6 +32,7 @@ export function simulatedFleet({ time, random, spokes: count }: FleetOptions): S
     new SimulatedCluster(name, { clock, random, availableAfterMs: () => pods.between(50, 20_000) });
   const hub = clusterOf("hub");
   const spokes = Array.from({ length: count }, (_, index) => clusterOf(`spoke-${index + 1}`));
+  for (const spoke of spokes) spoke.token = firstToken(spoke.name);
   for (const object of hubObjects) hub.put(object);
   for (const spoke of spokes) for (const object of publicationOf(spoke)) hub.put(object);
   return {
@@ -76,21 +77,32 @@ export function profileKey(name: string): ObjectKey {
   return { apiVersion, kind: "ClusterProfile", namespace: fleetNamespace, name };
 }
 
+/** Every token has this, so that one is seen where none may be. */
+export const tokenMark = "token-of-";
+
+function firstToken(spoke: string): string {
+  return `${tokenMark}${spoke}`;
+}
+
+/** The Secret on the hub with the token for a spoke. */
+export function credentialOf(name: string, token: string): Manifest {
+  return {
+    apiVersion: "v1",
+    kind: "Secret",
+    metadata: { namespace: credentialNamespace, name },
+    data: { token: Buffer.from(token).toString("base64") },
+  };
+}
+
 /** How a spoke gets on the hub: its credential, and its ClusterProfile with the way to it. */
 function publicationOf({ name, server }: SimulatedCluster): readonly Manifest[] {
   const manager = "simulation";
-  const token = Buffer.from(`token-of-${name}`).toString("base64");
   const cluster = {
     server,
     extensions: [{ name: "client.authentication.k8s.io/exec", extension: { clusterName: name } }],
   };
   return [
-    {
-      apiVersion: "v1",
-      kind: "Secret",
-      metadata: { namespace: credentialNamespace, name },
-      data: { token },
-    },
+    credentialOf(name, firstToken(name)),
     {
       apiVersion: clusterProfileApiVersion,
       kind: "ClusterProfile",

@@ -26,7 +26,8 @@ export type TroubleKind =
   | "kill"
   | "restart"
   | "freeze"
-  | "restore";
+  | "restore"
+  | "expire";
 
 type LifeKind = DeedKind | TroubleKind;
 
@@ -78,6 +79,7 @@ const weights: Readonly<Record<LifeKind, number>> = {
   restart: 1,
   freeze: 2,
   restore: 1,
+  expire: 1,
 };
 
 /** Where rollouts ask the users, many of these are not content with an upgrade. */

@@ -85,7 +85,7 @@ export class Simulation implements AsyncDisposable {
       time,
       random: random.fork(),
       clusters: [this.fleet.hub, ...this.fleet.spokes],
-      onSend: (sender, { method, path }) => this.#checks.onSend(sender, method, path),
+      onSend: (sender, arrival) => this.#checks.onSend(sender, arrival),
       onExchange: (exchange) => this.#exchanged(exchange),
       onWatch: (sender, cluster, text) => note(`${sender.name} ${cluster.name} ${text}`),
       onFault,

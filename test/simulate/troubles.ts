@@ -1,5 +1,5 @@
 import type { SimulatedCluster } from "./cluster.ts";
-import type { SimulatedFleet } from "./fleet.ts";
+import { credentialOf, type SimulatedFleet } from "./fleet.ts";
 import { pick } from "./life.ts";
 import type { Network } from "./network.ts";
 import type { Replica } from "./replica.ts";
@@ -32,34 +32,65 @@ export class Troubles {
 
   /** Lets happen what an event says, if there is whom it can hit. */
   happen(kind: TroubleKind, dice: LifeEvent["dice"]): void {
-    const { fleet, network, replicas, note } = this.#options;
+    const { fleet, replicas } = this.#options;
     const replica = pick(replicas.running, dice[0]);
     const cluster = pick([fleet.hub, ...fleet.spokes], dice[1]);
     if (replica === undefined || cluster === undefined) return;
     switch (kind) {
+      case "cut":
+      case "kill":
+      case "restart":
+      case "freeze":
+        return this.#hitReplica(kind, { replica, cluster }, dice);
       case "weather":
         return this.#storm(dice);
+      case "expire":
+        return this.#expire(pick(fleet.spokes, dice[1]), dice[2]);
+      case "cutSpoke":
+      case "watchEnd":
+      case "restore":
+        return this.#hitCluster(kind, cluster, dice[2]);
+    }
+  }
+
+  #hitReplica(
+    kind: "cut" | "kill" | "restart" | "freeze",
+    { replica, cluster }: { readonly replica: Replica; readonly cluster: SimulatedCluster },
+    dice: LifeEvent["dice"],
+  ): void {
+    const { network, replicas, note } = this.#options;
+    switch (kind) {
       case "cut":
         note(`${replica.name} and ${cluster.name} are cut`);
         return network.cut(replica.name, cluster.name, 5_000 + dice[2] * 120_000);
+      case "kill":
+        note(`${replica.name} is killed`);
+        return replicas.kill(replica, 1_000 + dice[2] * 20_000);
+      case "restart":
+        note(`${replica.name} is stopped`);
+        return replicas.restart(replica, 1_000 + dice[2] * 20_000);
+      case "freeze":
+        return this.#freeze(replica, 1_000 + dice[1] ** 2 * 90_000, dice[2]);
+    }
+  }
+
+  #hitCluster(
+    kind: "cutSpoke" | "watchEnd" | "restore",
+    cluster: SimulatedCluster,
+    die: number,
+  ): void {
+    const { network, replicas, note } = this.#options;
+    switch (kind) {
       case "cutSpoke":
         note(`all and ${cluster.name} are cut`);
         for (const { name } of replicas.running)
-          network.cut(name, cluster.name, 5_000 + dice[2] * 240_000);
+          network.cut(name, cluster.name, 5_000 + die * 240_000);
         return undefined;
       case "watchEnd":
         note(`${cluster.name} ends watches`);
         return network.endWatches(cluster);
-      case "kill":
-        note(`${replica.name} is killed`);
-        return replicas.kill(replica, 1_000 + dice[2] * 20_000);
-      case "freeze":
-        return this.#freeze(replica, 1_000 + dice[1] ** 2 * 90_000, dice[2]);
       case "restore":
-        return this.#restore(cluster, dice[2]);
-      case "restart":
-        note(`${replica.name} is stopped`);
-        return replicas.restart(replica, 1_000 + dice[2] * 20_000);
+        return this.#restore(cluster, die);
     }
   }
 
@@ -84,13 +115,35 @@ export class Troubles {
     });
   }
 
+  /** The credential of a spoke expires, and some time later there is a new one. */
+  #expire(spoke: SimulatedCluster | undefined, die: number): void {
+    if (spoke?.token === undefined) return;
+    const { note, onFault } = this.#options;
+    onFault("expire");
+    note(`the credential of ${spoke.name} expires`);
+    spoke.token = `${spoke.token}+`;
+    this.#renew(spoke, die ** 2 * 90_000);
+  }
+
+  /** Writes the credential of a spoke on the hub after a time. */
+  #renew(spoke: SimulatedCluster, afterMs: number): void {
+    const { fleet, network, note } = this.#options;
+    network.time.after(afterMs, () => {
+      note(`${spoke.name} has a new credential`);
+      fleet.hub.put(credentialOf(spoke.name, spoke.token ?? ""));
+    });
+  }
+
   #restore(cluster: SimulatedCluster, die: number): void {
-    const { note, onFault, onRestore, restores } = this.#options;
+    const { fleet, note, onFault, onRestore, restores } = this.#options;
     const atMs = restores.restore(cluster, die);
     if (atMs === undefined) return;
     onFault("restore");
     note(`${cluster.name} is restored to how it was at ${(atMs / 1_000).toFixed(1)} s`);
     onRestore(cluster);
+    if (cluster !== fleet.hub) return;
+    // The backup may have a credential that has expired.
+    for (const spoke of fleet.spokes) this.#renew(spoke, 30_000);
   }
 
   /** Everything goes wrong now and then for some time. */
