@@ -1,10 +1,10 @@
 import { componentKinds } from "../../api/component.ts";
-import { leaderLease } from "../../api/shards.ts";
 import { anchorAnnotations, componentUidLabel } from "../../installation/anchor.ts";
 import { conditionOf, valueAt } from "../fleet/json-record.ts";
 import type { StoredEvent, StoredObject } from "../simulator/object-store.ts";
 import type { Arrival, SimulatedCluster } from "./cluster.ts";
 import { tokenMark } from "./fleet.ts";
+import { LeaseChecks } from "./lease-checks.ts";
 import type { Exchange, Sender } from "./network.ts";
 import {
   profileOf,
@@ -16,9 +16,6 @@ import {
 /** An install sends some hundred requests. An attempt without end sends thousands. */
 const mostRequests = 1_500;
 const windowMs = 10_000;
-/** After it every replica knows that the hub has another holder of the Lease than before. */
-const leaseMs = 15_000;
-
 export type ChecksOptions = RolloutChecksOptions;
 
 /** What may never happen, looked at in each request, and by what is stored: not by what a status says. */
@@ -27,11 +24,13 @@ export class Checks {
   /** By uid, as they were before the next change. */
   readonly #before = new Map<string, StoredObject>();
   readonly #rollouts: RolloutChecks;
+  readonly #leases: LeaseChecks;
   readonly #requests = new Map<string, { since: number; count: number }>();
 
   constructor(options: ChecksOptions) {
     this.#options = options;
     this.#rollouts = new RolloutChecks(options);
+    this.#leases = new LeaseChecks(options);
     const { hub, spokes } = options.fleet;
     for (const { store } of [hub, ...spokes]) {
       for (const object of store.everything()) this.#before.set(object.metadata.uid, object);
@@ -46,13 +45,12 @@ export class Checks {
   }
 
   /** A request leaves a replica. */
-  onSend({ name }: Sender, { method, path, body }: Arrival): void {
-    if (body?.includes(tokenMark) === true) this.#problem(`${name} writes a token to ${path}`);
+  onSend(sender: Sender, cluster: SimulatedCluster, { method, path, body }: Arrival): void {
+    if (body?.includes(tokenMark) === true)
+      this.#problem(`${sender.name} writes a token to ${path}`);
     const isLease = path.includes("/leases");
     if (method === "GET" || isLease || path.includes("dryRun=") || path.includes("/self")) return;
-    const holder = this.#holder();
-    if (holder === name || this.#options.fleet.hub.isRestoredWithin(leaseMs)) return;
-    this.#problem(`${name} writes ${method} ${path} while ${holder || "nobody"} holds the Lease`);
+    this.#leases.onWrite(sender, cluster, `${method} ${path}`);
   }
 
   /** A request has arrived and was answered. */
@@ -67,14 +65,6 @@ export class Checks {
 
   #remember(object: StoredObject): void {
     this.#before.set(object.metadata.uid, object);
-  }
-
-  #holder(): string {
-    const { hub } = this.#options.fleet;
-    const kind = "coordination.k8s.io/Lease";
-    const lease = hub.store.get(kind, `knfleet-system/${leaderLease}`);
-    const holder = valueAt(lease, "spec", "holderIdentity");
-    return typeof holder === "string" ? holder : "";
   }
 
   #count(sender: Sender, cluster: SimulatedCluster): void {

@@ -42,6 +42,7 @@ export class FreshInstalls {
       seed: 1,
       spokes: 1,
       replicas: 1,
+      shards: 1,
       sets: [],
       events: [],
       rules: plainRules,

@@ -16,6 +16,8 @@ import {
 export interface Sender {
   readonly name: string;
   readonly isAlive: boolean;
+  /** Into how many parts it divides the fleet. */
+  readonly shards: number;
   /** Runs the callback of something that was sent to it, as soon as it can. */
   receive(callback: () => void): void;
 }
@@ -33,7 +35,7 @@ export interface NetworkOptions {
   readonly random: Random;
   readonly clusters: readonly SimulatedCluster[];
   /** Called for each request that a replica sends. */
-  readonly onSend: (sender: Sender, arrival: Arrival) => void;
+  readonly onSend: (sender: Sender, cluster: SimulatedCluster, arrival: Arrival) => void;
   /** Called for each request that a cluster has answered. */
   readonly onExchange: (exchange: Exchange) => void;
   /** Called when a watch is answered, and when it is over. */
@@ -101,7 +103,7 @@ export class Network {
     arrival: Arrival,
     isWanted: () => boolean,
   ): Promise<Return> {
-    this.#options.onSend(sender, arrival);
+    this.#options.onSend(sender, cluster, arrival);
     const isRecalled = this.#options.random.isHit(0.5);
     return this.#travel({ sender, cluster, arrival }, () => {
       if (!isWanted() && isRecalled) return undefined;

@@ -17,6 +17,7 @@ export interface ReplicaOptions {
   readonly log: Log;
   /** Flags of the controller beside those that every simulation has. */
   readonly flags: readonly string[];
+  readonly shards: number;
   readonly kubeconfig: string;
   /** The fault that the controller has; absent: none that we know. */
   readonly alteration?: Alteration;
@@ -43,6 +44,10 @@ export class Replica implements Sender {
   /** Whether what it sends gets out. */
   get isAlive(): boolean {
     return !this.#isKilled;
+  }
+
+  get shards(): number {
+    return this.#options.shards;
   }
 
   receive(callback: () => void): void {

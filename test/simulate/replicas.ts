@@ -7,6 +7,8 @@ import type { Surroundings } from "./surroundings.ts";
 import type { Alteration } from "./transport.ts";
 
 export interface ReplicasOptions {
+  /** Into how many parts the replicas divide the fleet at the beginning. */
+  readonly shards: number;
   readonly network: Network;
   readonly random: Random;
   readonly surroundings: Surroundings;
@@ -21,11 +23,13 @@ export class Replicas {
   readonly #options: ReplicasOptions;
   readonly #running: Replica[] = [];
   readonly #ending = new Set<Promise<void>>();
+  #shards: number;
   #started = 0;
   #isOver = false;
 
   constructor(options: ReplicasOptions) {
     this.#options = options;
+    this.#shards = options.shards;
   }
 
   get running(): readonly Replica[] {
@@ -45,7 +49,8 @@ export class Replicas {
       releases: surroundings.releases.open(),
       providers: surroundings.providers,
       log,
-      flags: ["--sets"],
+      flags: ["--sets", `--shards=${this.#shards}`],
+      shards: this.#shards,
       kubeconfig: surroundings.kubeconfig,
       ...(alteration === undefined ? {} : { alteration }),
     });
@@ -59,6 +64,16 @@ export class Replicas {
 
   restart(replica: Replica, awayMs: number): void {
     this.#replace(replica, replica.stop(), awayMs);
+  }
+
+  /** Gives the Deployment another number of shards: its replicas are exchanged one after the other. */
+  reshard(shards: number, eachMs: number): void {
+    this.#shards = shards;
+    for (const [at, replica] of this.#running.entries()) {
+      this.#options.network.time.after(at * eachMs, () => {
+        if (this.#running.includes(replica)) this.restart(replica, 1_000);
+      });
+    }
   }
 
   /** A replica that lost its Lease ends, and its Deployment starts another one. */

@@ -44,13 +44,19 @@ export class RolloutChecks {
   readonly #stamps = new Map<string, Stamp>();
   /** By name of the ClusterProfile: when its labels were changed last. */
   readonly #labelled = new Map<string, number>();
+  /** By name of the ClusterProfile: when it was held last; Infinity: it is. */
+  readonly #heldAt = new Map<string, number>();
   /** Sets and revisions that were complete. */
   readonly #completed = new Set<string>();
 
   constructor(options: RolloutChecksOptions) {
     this.#options = options;
     options.fleet.hub.store.listen(({ object: { kind, metadata } }) => {
-      if (kind === "ClusterProfile") this.#labelled.set(metadata.name, options.time.nowMs);
+      if (kind !== "ClusterProfile") return;
+      this.#labelled.set(metadata.name, options.time.nowMs);
+      const wasHeld = this.#heldAt.get(metadata.name) === Infinity;
+      if (metadata.labels?.[holdLabel] === "true") this.#heldAt.set(metadata.name, Infinity);
+      else if (wasHeld) this.#heldAt.set(metadata.name, options.time.nowMs);
     });
   }
 
@@ -116,10 +122,12 @@ export class RolloutChecks {
 
   #checkBudget(set: string, stage: StageName): void {
     const budget = this.#options.budgets[stage];
-    // A cluster that the user moves while it changes counts in its new stage.
-    const moving = [...this.#stamps.values()].filter(
-      (stamp) => !stamp.isReady && stamp.set === set && this.#stageOf(stamp.profile) === stage,
-    );
+    const { nowMs } = this.#options.time;
+    const moving = [...this.#stamps.values()].filter(({ profile, isReady, ...stamp }) => {
+      // A cluster that is held takes no slot; one that the user moves while it changes counts in its new stage.
+      const isHeld = (this.#heldAt.get(profile) ?? -Infinity) > nowMs - unheardMs;
+      return !isReady && stamp.set === set && !isHeld && this.#stageOf(profile) === stage;
+    });
     if (moving.length <= budget) return;
     this.#problem(`${moving.length} clusters of stage ${stage} of ${set} change, ${budget} may`);
   }

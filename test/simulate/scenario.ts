@@ -27,7 +27,8 @@ export type TroubleKind =
   | "restart"
   | "freeze"
   | "restore"
-  | "expire";
+  | "expire"
+  | "reshard";
 
 type LifeKind = DeedKind | TroubleKind;
 
@@ -44,6 +45,8 @@ export interface Scenario {
   readonly seed: number;
   readonly spokes: number;
   readonly replicas: number;
+  /** Into how many parts the replicas divide the fleet at the beginning. */
+  readonly shards: number;
   /** Kinds of components that a set rolls out. */
   readonly sets: readonly ("KnativeServing" | "KnativeEventing")[];
   readonly rules: SetRules;
@@ -80,6 +83,7 @@ const weights: Readonly<Record<LifeKind, number>> = {
   freeze: 2,
   restore: 1,
   expire: 1,
+  reshard: 1,
 };
 
 /** Where rollouts ask the users, many of these are not content with an upgrade. */
@@ -89,7 +93,7 @@ const verifyingWeights = { version: 10, ill: 12 };
 export function scenarioOf(seed: number, dropped: ReadonlySet<number> = new Set()): Scenario {
   const random = new Random(seed);
   const spokes = random.whole(1, 5);
-  const replicas = random.whole(1, 2);
+  const replicas = random.whole(1, 3);
   const sets = (["KnativeEventing", "KnativeServing"] as const).filter(() => random.isHit(0.45));
   const rules = {
     needsApproval: random.isHit(0.4),
@@ -97,12 +101,13 @@ export function scenarioOf(seed: number, dropped: ReadonlySet<number> = new Set(
     minReadySeconds: random.pick([0, 0, 20]),
     soak: random.pick(["0s", "0s", "1m"]),
   };
+  const shards = random.pick([1, 1, 1, 2, 3]);
   const events = Array.from({ length: random.whole(8, 24) }, () =>
     eventOf(random, { ...weights, ...(rules.verifies ? verifyingWeights : {}) }),
   )
     .toSorted((one, other) => one.atMs - other.atMs)
     .filter((_, index) => !dropped.has(index));
-  return { seed, spokes, replicas, sets, rules, events };
+  return { seed, spokes, replicas, shards, sets, rules, events };
 }
 
 function eventOf(random: Random, chances: typeof weights): LifeEvent {

@@ -85,7 +85,7 @@ export class Simulation implements AsyncDisposable {
       time,
       random: random.fork(),
       clusters: [this.fleet.hub, ...this.fleet.spokes],
-      onSend: (sender, arrival) => this.#checks.onSend(sender, arrival),
+      onSend: (...sent) => this.#checks.onSend(...sent),
       onExchange: (exchange) => this.#exchanged(exchange),
       onWatch: (sender, cluster, text) => note(`${sender.name} ${cluster.name} ${text}`),
       onFault,
@@ -93,7 +93,14 @@ export class Simulation implements AsyncDisposable {
     this.#restores = new Restores(this.fleet);
     this.#life = new Life({ fleet: this.fleet, users, scenario, note });
     const { fleet, network } = this;
-    this.#replicas = new Replicas({ ...options, network, random, note, report });
+    this.#replicas = new Replicas({
+      ...options,
+      shards: scenario.shards,
+      network,
+      random,
+      note,
+      report,
+    });
     this.#troubles = new Troubles({
       fleet,
       network,

@@ -21,9 +21,38 @@ export interface TroublesOptions {
   readonly onFault: (fault: string) => void;
 }
 
+/** What an event means: by its dice, or the replica and the cluster that the dice chose. */
+interface Hit {
+  readonly replica: Replica;
+  readonly cluster: SimulatedCluster;
+  readonly dice: LifeEvent["dice"];
+}
+
 /** What goes wrong in the life of a fleet. */
 export class Troubles {
   readonly #options: TroublesOptions;
+  readonly #kinds: Readonly<Record<TroubleKind, (hit: Hit) => void>> = {
+    weather: ({ dice }) => this.#storm(dice),
+    cut: ({ replica, cluster, dice }) => this.#cut([replica], cluster, dice[2] * 120_000),
+    cutSpoke: ({ cluster, dice }) =>
+      this.#cut(this.#options.replicas.running, cluster, dice[2] * 240_000),
+    watchEnd: ({ cluster }) => {
+      this.#options.note(`${cluster.name} ends watches`);
+      this.#options.network.endWatches(cluster);
+    },
+    kill: ({ replica, dice }) => {
+      this.#options.note(`${replica.name} is killed`);
+      this.#options.replicas.kill(replica, 1_000 + dice[2] * 20_000);
+    },
+    restart: ({ replica, dice }) => {
+      this.#options.note(`${replica.name} is stopped`);
+      this.#options.replicas.restart(replica, 1_000 + dice[2] * 20_000);
+    },
+    freeze: ({ replica, dice }) => this.#freeze(replica, 1_000 + dice[1] ** 2 * 90_000, dice[2]),
+    reshard: ({ dice }) => this.#reshard(1 + Math.floor(dice[1] * 3), dice[2] * 40_000),
+    restore: ({ cluster, dice }) => this.#restore(cluster, dice[2]),
+    expire: ({ dice }) => this.#expire(pick(this.#options.fleet.spokes, dice[1]), dice[2]),
+  };
   #storms = 0;
 
   constructor(options: TroublesOptions) {
@@ -36,62 +65,7 @@ export class Troubles {
     const replica = pick(replicas.running, dice[0]);
     const cluster = pick([fleet.hub, ...fleet.spokes], dice[1]);
     if (replica === undefined || cluster === undefined) return;
-    switch (kind) {
-      case "cut":
-      case "kill":
-      case "restart":
-      case "freeze":
-        return this.#hitReplica(kind, { replica, cluster }, dice);
-      case "weather":
-        return this.#storm(dice);
-      case "expire":
-        return this.#expire(pick(fleet.spokes, dice[1]), dice[2]);
-      case "cutSpoke":
-      case "watchEnd":
-      case "restore":
-        return this.#hitCluster(kind, cluster, dice[2]);
-    }
-  }
-
-  #hitReplica(
-    kind: "cut" | "kill" | "restart" | "freeze",
-    { replica, cluster }: { readonly replica: Replica; readonly cluster: SimulatedCluster },
-    dice: LifeEvent["dice"],
-  ): void {
-    const { network, replicas, note } = this.#options;
-    switch (kind) {
-      case "cut":
-        note(`${replica.name} and ${cluster.name} are cut`);
-        return network.cut(replica.name, cluster.name, 5_000 + dice[2] * 120_000);
-      case "kill":
-        note(`${replica.name} is killed`);
-        return replicas.kill(replica, 1_000 + dice[2] * 20_000);
-      case "restart":
-        note(`${replica.name} is stopped`);
-        return replicas.restart(replica, 1_000 + dice[2] * 20_000);
-      case "freeze":
-        return this.#freeze(replica, 1_000 + dice[1] ** 2 * 90_000, dice[2]);
-    }
-  }
-
-  #hitCluster(
-    kind: "cutSpoke" | "watchEnd" | "restore",
-    cluster: SimulatedCluster,
-    die: number,
-  ): void {
-    const { network, replicas, note } = this.#options;
-    switch (kind) {
-      case "cutSpoke":
-        note(`all and ${cluster.name} are cut`);
-        for (const { name } of replicas.running)
-          network.cut(name, cluster.name, 5_000 + die * 240_000);
-        return undefined;
-      case "watchEnd":
-        note(`${cluster.name} ends watches`);
-        return network.endWatches(cluster);
-      case "restore":
-        return this.#restore(cluster, die);
-    }
+    this.#kinds[kind]({ replica, cluster, dice });
   }
 
   /** Nothing goes wrong any more. */
@@ -101,6 +75,21 @@ export class Troubles {
     network.heal();
     restores.removeOrphans();
     note("the faults are over");
+  }
+
+  #cut(replicas: readonly Replica[], cluster: SimulatedCluster, ms: number): void {
+    const { network, note } = this.#options;
+    for (const { name } of replicas) {
+      note(`${name} and ${cluster.name} are cut`);
+      network.cut(name, cluster.name, 5_000 + ms);
+    }
+  }
+
+  #reshard(shards: number, eachMs: number): void {
+    const { replicas, note, onFault } = this.#options;
+    onFault("reshard");
+    note(`the replicas get ${shards} shards`);
+    replicas.reshard(shards, eachMs);
   }
 
   #freeze(replica: Replica, ms: number, die: number): void {
