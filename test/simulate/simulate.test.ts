@@ -23,7 +23,13 @@ test("two runs of a seed are the same to the byte, and those of two seeds are no
   expect(hashes[2]).not.toBe(hashes[0]);
 });
 
-test.each([1, 4, 5])("the fleet of seed %i is right at all times", async (seed) => {
+/** The same seeds each time, and new ones each day in UTC. Some 1.6 s of computing each. */
+const dayMs = 86_400_000;
+const newEachDay = 8;
+const firstOfToday = Math.floor(Date.now() / dayMs) * newEachDay;
+const seeds = [1, 4, 5, ...Array.from({ length: newEachDay }, (_, index) => firstOfToday + index)];
+
+test.each(seeds)("the fleet of seed %i is right at all times", async (seed) => {
   const { problems, requests } = await runSeed(seed, options);
   expect(problems).toEqual([]);
   expect(requests).toBeGreaterThan(100);
