@@ -23,12 +23,12 @@ afterEach(async () => {
   if ((await hub.admin.get(setKey(name))) !== undefined) await removeSet(hub, name);
 }, 240_000);
 
-/** A rollout that runs this image on each cluster. */
-function smokedBy(image: string) {
+/** A rollout that runs this image on each cluster, in a pod with these fields besides. */
+function smokedBy(image: string, pod: object = {}, paused = false) {
   const { rollout } = setOf(name, {}).spec;
-  const template = { spec: { containers: [{ name: "smoke", image }] } };
+  const template = { spec: { containers: [{ name: "smoke", image }], ...pod } };
   const checks = [{ name: "smoke", job: { template } }];
-  return { rollout: { ...rollout, progressDeadline: "10m", verify: { checks } } };
+  return { rollout: { ...rollout, paused, progressDeadline: "10m", verify: { checks } } };
 }
 
 /** The Jobs of checks on a spoke. */
@@ -109,3 +109,27 @@ test("each cluster runs the Job of a check once for each revision, and one that 
     return left.flat().length === 0;
   });
 }, 400_000);
+
+test("the API server takes no Job with more than a Job of a check may have, and stores no further field", async () => {
+  const { hub } = scene();
+  const create = (pod: object) =>
+    hub.admin.create(setOf(name, smokedBy("example.com/smoke:1", pod, true)));
+  for (const [pod, said] of [
+    [{ hostNetwork: true }, "hostNetwork"],
+    [{ serviceAccountName: "eventing-controller" }, "serviceAccountName"],
+    [{ volumes: [{ name: "node", hostPath: { path: "/" } }] }, "emptyDir"],
+  ] as const) {
+    // oxlint-disable-next-line no-await-in-loop -- one after another
+    await expect(create(pod)).rejects.toThrow(said);
+  }
+  const stored = await create({
+    initContainers: [{ name: "a", image: "b" }],
+    nodeName: "node",
+    priorityClassName: "system-cluster-critical",
+  });
+  const checks = valueAt(stored, "spec", "rollout", "verify", "checks");
+  expect(valueAt(checks, 0, "job", "template", "spec")).toEqual({
+    containers: [{ name: "smoke", image: "example.com/smoke:1" }],
+    restartPolicy: "Never",
+  });
+});
