@@ -6,6 +6,7 @@ import { valueAt } from "../fleet/json-record.ts";
 import type { StoredObject } from "../simulator/object-store.ts";
 import type { SimulatedCluster } from "./cluster.ts";
 import { kinds, ownComponent, ownKey, setKey } from "./components.ts";
+import { fieldEdit } from "./field-edits.ts";
 import { profileKey, type SimulatedFleet } from "./fleet.ts";
 import type { DeedKind, LifeEvent, Scenario } from "./scenario.ts";
 import { ills, type Users } from "./users.ts";
@@ -19,7 +20,7 @@ export interface LifeOptions {
   readonly note: (text: string) => void;
 }
 
-type SpecChange = (spec: Readonly<Record<string, unknown>>) => object;
+type SpecChange = (spec: Readonly<Record<string, unknown>>, kind: ComponentKind) => object;
 
 /** What the users of a fleet do, and what others do on its spokes. */
 export class Life {
@@ -43,10 +44,7 @@ export class Life {
       case "version":
         return this.#editSpec(dice, (spec) => ({ version: neighbourOf(spec["version"], dice[2]) }));
       case "config":
-        return this.#editSpec(dice, () => ({
-          config: { logging: { "loglevel.controller": dice[2] < 0.5 ? "debug" : "info" } },
-          "high-availability": { replicas: 1 + Math.floor(dice[2] * 3) },
-        }));
+        return this.#editSpec(dice, (_, component) => fieldEdit(component, dice));
       case "delete":
         return this.#delete(dice);
       case "move":
@@ -71,6 +69,8 @@ export class Life {
     }
     for (const spoke of this.#fleet.spokes) this.#hold(spoke, false);
     for (const users of this.#users) users.mend();
+    // A first stage that began waits for a cluster when its last one was moved away.
+    this.#moveTo(this.#fleet.spokes[0], "0");
   }
 
   /** Approves what waits for it, by what the sets say. */
@@ -109,7 +109,8 @@ export class Life {
   #edit(edited: StoredObject, changeOf: SpecChange): void {
     const isSet = edited.kind.endsWith("Set");
     const spec = valueAt(edited, ...(isSet ? ["spec", "template", "spec"] : ["spec"]));
-    const change = changeOf(Object(spec));
+    const isServing = edited.kind.startsWith("KnativeServing");
+    const change = changeOf(Object(spec), isServing ? "KnativeServing" : "KnativeEventing");
     this.#say(`edits ${JSON.stringify(change)}`, edited);
     const patch = isSet ? { template: { spec: change } } : change;
     this.#fleet.hub.patch(keyOf(edited), { spec: patch });
@@ -123,9 +124,11 @@ export class Life {
   }
 
   #move(dice: LifeEvent["dice"]): void {
-    const spoke = pick(this.#fleet.spokes, dice[0]);
+    this.#moveTo(pick(this.#fleet.spokes, dice[0]), dice[1] < 0.5 ? "0" : "1");
+  }
+
+  #moveTo(spoke: SimulatedCluster | undefined, ring: string): void {
     if (spoke === undefined) return;
-    const ring = dice[1] < 0.5 ? "0" : "1";
     this.#note(`the user moves ${spoke.name} to ring ${ring}`);
     this.#fleet.hub.patch(profileKey(spoke.name), { metadata: { labels: { ring } } });
   }

@@ -66,7 +66,7 @@ export const lifeMs = 20 * 60_000;
 const weights: Readonly<Record<LifeKind, number>> = {
   create: 6,
   version: 4,
-  config: 4,
+  config: 6,
   delete: 3,
   move: 2,
   hold: 2,
