@@ -39,6 +39,8 @@ export const canI = command({
   tool: selectionArguments,
   needsFleet: "it asks API servers what they allow",
   async run(fleet, options) {
+    // Parsing versions takes a package, which no other command has to load.
+    (await import("../../compare/check-version.ts")).checkVersion(options.version);
     if (options.role)
       return await (await import("./whole-role.ts")).wholeRole(fleet, options.version);
     return await (await import("./can-i.ts")).readPermissions(fleet, options);

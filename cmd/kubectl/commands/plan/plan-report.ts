@@ -1,5 +1,6 @@
 import { plainText } from "../../../../api/foreign-text.ts";
 import { describe } from "../../../../api/kubernetes.ts";
+import { checkVersion } from "../../compare/check-version.ts";
 import { openRendering } from "../../compare/open-rendering.ts";
 import type { RenderingFlags } from "../../compare/rendering-options.ts";
 import { UsageError } from "../../errors.ts";
@@ -27,6 +28,7 @@ export async function planReport(
   { filename, version, ...rendering }: PlanFlags,
 ): Promise<Report<PlanItem>> {
   checkWish(fleet.args, filename, version);
+  checkVersion(version);
   const access = await fleet.access();
   const input = fleet.asInput(rendering);
   if (version !== undefined) {
