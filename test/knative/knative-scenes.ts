@@ -10,6 +10,7 @@ import * as component from "../e2e/installation.ts";
 import { writesTo } from "../e2e/requests.ts";
 import { conditionOf, valueAt } from "../fleet/json-record.ts";
 import { waitFor } from "../fleet/wait-for.ts";
+import { canary, mayListUsers } from "./canary-scene.ts";
 import { diagnosed } from "./diagnosed.ts";
 import type { KnativeWorld } from "./knative-world.ts";
 
@@ -40,6 +41,10 @@ export const knativeScenes: readonly Scene[] = [
   {
     name: "a wrong value is refused by Knative's webhook, and diagnose says what it said",
     run: wrongValue,
+  },
+  {
+    name: "a change after which Serving's controller says that a Service is not ready is halted at the canary, and nothing else moves",
+    run: canary,
   },
   {
     name: "a component that is kept while it is used says so, also with its webhook dead",
@@ -194,19 +199,7 @@ async function wrongValue(world: KnativeWorld): Promise<void> {
 }
 
 async function kept({ hub, spoke, stopPrograms }: KnativeWorld): Promise<void> {
-  await spoke.admin.apply({
-    apiVersion: "rbac.authorization.k8s.io/v1",
-    kind: "ClusterRole",
-    metadata: { name: "knfleet-users" },
-    rules: [{ apiGroups: ["*"], resources: ["*"], verbs: ["list"] }],
-  });
-  await spoke.admin.apply({
-    apiVersion: "rbac.authorization.k8s.io/v1",
-    kind: "ClusterRoleBinding",
-    metadata: { name: "knfleet-users" },
-    roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "knfleet-users" },
-    subjects: [{ kind: "ServiceAccount", namespace: "knfleet", name: "knfleet-hub" }],
-  });
+  await mayListUsers(spoke);
   const stored = await component.read(hub, "KnativeEventing");
   assert.ok(stored);
   await hub.admin.patch(keyOfKind("KnativeEventing"), {

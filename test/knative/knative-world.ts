@@ -5,9 +5,12 @@ import { join } from "node:path";
 import { ensureBinaries } from "../fleet/binaries.ts";
 import { knativeBinaries, type KnativeBinary } from "../fleet/binary-catalogue.ts";
 import { startFleet, type Cluster, type Fleet, type Profile } from "../fleet/fleet.ts";
+import { applyFile } from "../fleet/hub-access.ts";
 import { startWatchdog, type Watchdog } from "../fleet/watchdog.ts";
 import { startControllerProcess } from "../support/controller-process.ts";
 import { knativePods, startKnativePod } from "./knative-pods.ts";
+
+const setsRoleFile = join(import.meta.dirname, "../../docs/sets-role.yaml");
 
 /** A hub with a real controller, and a spoke on which Knative's own programs play its pods. */
 export interface KnativeWorld extends AsyncDisposable {
@@ -15,6 +18,8 @@ export interface KnativeWorld extends AsyncDisposable {
   readonly hub: Cluster;
   readonly spoke: Cluster;
   readonly profile: Profile;
+  /** A spoke without Knative's programs, and its profile. */
+  readonly other: { readonly spoke: Cluster; readonly profile: Profile };
   readonly providerFile: string;
   readonly releaseDir: string;
   readonly say: (line: string) => void;
@@ -33,15 +38,26 @@ export async function startKnativeWorld(
 ): Promise<KnativeWorld> {
   const binary = await ensureBinaries(knativeBinaries, { log: say });
   await using undo = new AsyncDisposableStack();
-  const spokes = [{ admissionWebhooks: true, egress: true }];
+  const spokes = [{ admissionWebhooks: true, egress: true }, {}];
   const fleet = undo.use(await startFleet({ spokes, log: say }));
   const { hub } = fleet;
   const spoke = fleet.spoke(0);
   const profile = await fleet.addProfile(spoke, { plugin: "secretreader" });
+  const other = {
+    spoke: fleet.spoke(1),
+    profile: await fleet.addProfile(fleet.spoke(1), { plugin: "secretreader" }),
+  };
+  await applyFile(hub, setsRoleFile);
   const providerFile = await fleet.providerFile();
   const kubeconfig = await fleet.controllerKubeconfig();
   undo.use(
-    await startControllerProcess({ kubeconfig, providerFile, releaseDir, readyTimeoutMs: 120_000 }),
+    await startControllerProcess({
+      kubeconfig,
+      providerFile,
+      releaseDir,
+      readyTimeoutMs: 120_000,
+      flags: ["--sets"],
+    }),
   );
   // The watchdog removes it when this process dies.
   const folder = await mkdtemp(join(tmpdir(), "knative-"));
@@ -55,6 +71,7 @@ export async function startKnativeWorld(
     hub,
     spoke,
     profile,
+    other,
     providerFile,
     releaseDir,
     say,
