@@ -14,8 +14,12 @@ const usual = { withinMs: 180_000, intervalMs: 30_000, limitMs: 20_000, webhookM
 export const mostWebhookMs = 15_000;
 /** Ms between two questions of one check at the least. */
 export const leastIntervalMs = 10_000;
-/** A new controller breaks workloads within this time after its start, if at all. */
-const settleMs = 30_000;
+/** Where workloads may be broken for a short time only, they are asked more often, but not more often than this, in ms. */
+const leastWorkloadsMs = 5_000;
+/** By how much an interval may be shorter or longer than it is written. */
+const jitter = 0.1;
+/** A question lasts a moment. */
+const answerMs = 1_000;
 /** After a check has failed the rollout, it has to be good for so long. */
 const mendedMs = 300_000;
 
@@ -47,8 +51,7 @@ export function checksOf({ workloads, checks = [] }: VerifySpec): readonly Check
           {
             name: workloadsCheck,
             forMs: 0,
-            withinMs: durationOf(workloads.within, usual.withinMs),
-            intervalMs: usual.intervalMs,
+            ...workloadsTimes(durationOf(workloads.within, usual.withinMs)),
             limitMs: usual.limitMs,
             lastsMs: 0,
             mendMs: mendedMs,
@@ -65,6 +68,11 @@ export function checksOf({ workloads, checks = [] }: VerifySpec): readonly Check
     ...timesOf(ask),
   }));
   return [...own, ...others];
+}
+
+function workloadsTimes(withinMs: number): Pick<Check, "withinMs" | "intervalMs"> {
+  const intervalMs = Math.min(usual.intervalMs, Math.max(leastWorkloadsMs, withinMs));
+  return { withinMs, intervalMs };
 }
 
 /** A Job runs once, and is looked at until it has ended. */
@@ -85,7 +93,7 @@ function timesOf(ask: CheckSpec): Pick<Check, "forMs" | "intervalMs" | "lastsMs"
 
 /** How long an answer counts, in ms: until two questions have gone without one. An interval may be longer by a tenth. */
 export function patienceOf({ intervalMs, limitMs }: Pick<Check, "intervalMs" | "limitMs">): number {
-  return 2 * 1.1 * intervalMs + limitMs;
+  return 2 * (1 + jitter) * intervalMs + limitMs;
 }
 
 function limitOf({ webhook }: CheckSpec): number {
@@ -207,8 +215,10 @@ function outcomeOf(check: Check, answer: CheckAnswer | undefined, asked: Asked):
   if (hasToMend && now < since + mendMs) return outcome("failed", tooShort, since + mendMs);
   const until = Math.max(since + forMs, earliestAt(check, since, asked));
   const oldAt = oldAtOf(check, good);
-  if (now >= until) return outcome("passed", "", oldAt);
-  return outcome("open", tooShort, Math.min(until, oldAt));
+  if (good.at >= until) return outcome("passed", "", oldAt);
+  // The next answer is not told when it says the same.
+  const nextAt = good.at + (1 + jitter) * check.intervalMs + answerMs;
+  return outcome("open", tooShort, now < nextAt ? nextAt : oldAt);
 }
 
 /** Whether a check has failed the cluster, or its stage, and so has to be good for five minutes. Another process knows only from the status that it was bad. */
@@ -257,10 +267,10 @@ function lackOf(
     : { message: `it has no answer: ${message}`, until: deadline };
 }
 
-/** The first good answer of the workloads, which came at `since`, may be older than what the new controllers do. */
-function earliestAt({ name, withinMs }: Check, since: number, { isAgain }: Asked): number {
+/** The first good answer of the workloads, which came at `since`, may be older than what the new controllers do: the second one counts. */
+function earliestAt({ name, intervalMs }: Check, since: number, { isAgain }: Asked): number {
   if (isAgain || name !== workloadsCheck) return since;
-  return since + Math.min(settleMs, withinMs);
+  return since + (1 - jitter) * intervalMs;
 }
 
 /** Until when a check may go without an answer. A pause and a rollout without a deadline wait for ever; a soak does not fail for a cluster that cannot be asked. */

@@ -23,6 +23,25 @@ describe("a cluster that is ready is done when its checks are answered well", ()
     expect(canaryOf(world)).toBe("Soaking | Done | verifying 0");
   });
 
+  test("and not by one answer alone: a second one has to say the same", () => {
+    const world = upgrading(workloads);
+    world.settle();
+    world.settle();
+    world.reply = () => undefined;
+    passes(world, 50_000);
+    expect(canaryOf(world)).toContain("good for too short a time yet");
+    world.reply = () => good;
+    passes(world, 20_000);
+    expect(canaryOf(world)).toBe("Soaking | Done | verifying 0");
+  });
+
+  test("the workloads are asked more often where they may be broken for a short time only", () => {
+    const intervals = ["3m", "20s", "1s"].map(
+      (within) => checksOf({ workloads: { maxNewlyBroken: 0, within } })[0]?.intervalMs,
+    );
+    expect(intervals).toEqual([30_000, 20_000, 5_000]);
+  });
+
   test("another check, when the answer was good for as long as it says", () => {
     const world = upgrading({ checks: [{ ...errorRate, for: "5m" }] });
     passes(world, 290_000);
@@ -41,7 +60,7 @@ describe("a cluster that is ready is done when its checks are answered well", ()
     expect(world.versions()).toEqual(one);
     passes(world, 20_000);
     expect(world.versions()).toEqual(one);
-    passes(world, 20_000);
+    passes(world, 30_000);
     expect(world.versions()).toEqual({ ...one, "canary-2": "1.23.0" });
   });
 
