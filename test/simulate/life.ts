@@ -62,7 +62,7 @@ export class Life {
     }
   }
 
-  /** Lets every rollout go on: nothing is paused or held, and all users are content. */
+  /** Lets every rollout go on: nothing is paused or held, and all users are content. One object of ours on each spoke is lost once more. */
   settle(): void {
     for (const kind of this.#scenario.sets) {
       for (const isBySpec of [true, false]) this.#pause(kind, false, isBySpec);
@@ -71,6 +71,10 @@ export class Life {
     for (const users of this.#users) users.mend();
     // A first stage that began waits for a cluster when its last one was moved away.
     this.#moveTo(this.#fleet.spokes[0], "0");
+    // In fine weather a loss is noticed by its watch, and by nothing else.
+    for (const at of this.#fleet.spokes.keys()) {
+      this.#drift([at / this.#fleet.spokes.length, 0, 0]);
+    }
   }
 
   /** Approves what waits for it, by what the sets say. */
