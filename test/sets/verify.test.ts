@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 
 import { checksOf, verifyOf } from "../../sets/verify.ts";
-import { stageOfRing } from "./set-world.ts";
+import { ring, SetWorld, stageOfRing } from "./set-world.ts";
 import {
   bad,
   canaryOf,
@@ -78,6 +78,21 @@ describe("a cluster that is ready is done when its checks are answered well", ()
     const world = upgrading({});
     expect(canaryOf(world)).toBe("Soaking | Done | verifying 0");
   });
+});
+
+// Spec: verify.md 3.
+test("clusters that are verified in stages cost the hub at most three writes each", () => {
+  const rest = stageOfRing("rest", { maxConcurrency: "10%" });
+  const stages = [stageOfRing("canary", { maxConcurrency: "10%" }), rest];
+  const clusters = [...ring("canary", 5), ...ring("rest", 45)];
+  const world = new SetWorld({ stages, verify: workloads }, clusters);
+  world.reply = () => good;
+  world.run(["Complete"]);
+  const before = world.writes;
+  world.edit({ template: { spec: { version: "1.23.0" } } });
+  world.run(["Complete"]);
+  expect(new Set(Object.values(world.versions()))).toEqual(new Set(["1.23.0"]));
+  expect(world.writes - before).toBeLessThanOrEqual(3 * clusters.length);
 });
 
 describe("a check that fails halts the rollout at the canary", () => {
