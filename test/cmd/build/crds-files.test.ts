@@ -1,6 +1,7 @@
 import { join } from "node:path";
 
 import { describe, expect, it } from "vitest";
+import { parse } from "yaml";
 
 import { crdFiles, findStaleCrdFiles } from "../../../cmd/build/crds.ts";
 
@@ -18,6 +19,9 @@ describe("the CRDs of the chart", () => {
   });
 
   it("fit into the annotation of a client-side kubectl apply", () => {
-    for (const { text } of crdFiles()) expect(text.length).toBeLessThan(262_144);
+    for (const { text } of crdFiles()) {
+      // kubectl keeps the object there as JSON.
+      expect(JSON.stringify(parse(text)).length).toBeLessThan(262_144);
+    }
   });
 });

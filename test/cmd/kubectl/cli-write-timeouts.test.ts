@@ -8,6 +8,7 @@ import { delay } from "../../../access/time/clock.ts";
 import { systemClock } from "../../../access/time/system-clock.ts";
 import { steering } from "../../../api/fleet-set.ts";
 import type { KubeObject } from "../../../api/kubernetes.ts";
+import { selectionShrank } from "../../../api/sentences.ts";
 import { quickenSystemClock } from "../../support/quick-system-clock.ts";
 import { silentListener } from "../silent-networks.ts";
 import { lineOf, writeFilesOfLines } from "./every-command.ts";
@@ -43,7 +44,7 @@ const steered: KubeObject = {
         type: "Selected",
         status: "False",
         reason: "SuspiciousShrink",
-        message: "what is selected now is 0123abcd",
+        message: selectionShrank.of(steering.acceptSelection, "0123abcd"),
       },
     ],
   },
