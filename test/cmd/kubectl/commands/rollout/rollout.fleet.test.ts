@@ -5,6 +5,8 @@ import { beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { parse } from "yaml";
 
 import { timestampOf } from "../../../../../api/conditions.ts";
+import { steering } from "../../../../../api/fleet-set.ts";
+import { selectionShrank } from "../../../../../api/sentences.ts";
 import { revisionNameOf } from "../../../../../sets/desired-spec.ts";
 import { useFleet } from "../../../../fleet/use-fleet.ts";
 import { waitFor } from "../../../../fleet/wait-for.ts";
@@ -124,7 +126,7 @@ describe("steering", () => {
   });
 
   test("accept-selection names the selection that is held back", async () => {
-    const message = "It lost many; the annotation knfleet.dev/accept-selection is 0123456789";
+    const message = selectionShrank.of(steering.acceptSelection, "0123456789");
     const lastTransitionTime = timestampOf(new Date());
     const shrunk = { type: "Selected", status: "False", reason: "SuspiciousShrink" } as const;
     const conditions = [{ ...shrunk, message, lastTransitionTime }];
