@@ -6,6 +6,8 @@ import { groupOf, type KubeObject, type Manifest } from "../../api/kubernetes.ts
 export interface StoredEvent {
   readonly type: "ADDED" | "MODIFIED" | "DELETED";
   readonly object: StoredObject;
+  /** The object before a change. */
+  readonly before?: StoredObject | undefined;
   readonly version: number;
 }
 
@@ -69,9 +71,10 @@ export class ObjectStore {
     const metadata = { ...draft.metadata, uid, resourceVersion: String(this.#version) };
     const object: StoredObject = { ...draft, metadata };
     const objects = this.#objectsOf(kindIdOf(object));
-    const isNew = !objects.has(keyOf(object));
+    const before = objects.get(keyOf(object));
     objects.set(keyOf(object), object);
-    this.#tell({ type: isNew ? "ADDED" : "MODIFIED", object, version: this.#version });
+    const type = before === undefined ? "ADDED" : "MODIFIED";
+    this.#tell({ type, object, before, version: this.#version });
     return object;
   }
 

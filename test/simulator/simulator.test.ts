@@ -203,6 +203,27 @@ test("a watch tells what changes, and a frozen one does not", async () => {
   expect(told).not.toContain('"DELETED"');
 });
 
+test("a watch by a label tells that an object loses the label, and has it again", async () => {
+  const spoke = spokeAt(0);
+  const watch = send(spoke, { path: `${path}?watch=true&labelSelector=team%3Da` });
+  const told: unknown[] = [];
+  watch.setEncoding("utf8").on("data", (chunk: string) => {
+    for (const line of chunk.trim().split("\n")) {
+      const event: unknown = JSON.parse(line);
+      told.push([valueAt(event, "type"), valueAt(event, "object", "metadata", "labels")]);
+    }
+  });
+  await once(watch, "response");
+  const ask = { method: "PATCH", path: `${path}/one?fieldManager=us&force=true` };
+  for (const labels of [{ team: "a" }, {}, { team: "a" }]) {
+    const body = { ...configMap, metadata: { name: "one", labels } };
+    await answerTo(spoke, { ...ask, body });
+  }
+  const team = { team: "a" };
+  const events = ["ADDED", "DELETED", "ADDED"].map((type) => [type, team]);
+  await expect.poll(() => told).toEqual(events);
+});
+
 test("a workload becomes available after its delay", async () => {
   const spec = { replicas: 2, template: {} };
   const body = { apiVersion: "apps/v1", kind: "Deployment", metadata: { name: "web" }, spec };

@@ -83,8 +83,10 @@ export class Watches implements Disposable {
     for (const watch of this.#open) this.#write(watch, event);
   }
 
-  #write({ stream, request }: Watch, { type, object }: StoredEvent): void {
-    if (!isWatched(object, request) || stream.destroyed) return;
+  #write({ stream, request }: Watch, event: StoredEvent): void {
+    const told = eventFor(request, event);
+    if (told === undefined || stream.destroyed) return;
+    const { type, object } = told;
     stream.write(line({ type, object: shown(object, request.shape) }));
   }
 
@@ -95,6 +97,21 @@ export class Watches implements Disposable {
       stream.write(line(bookmarkOf(request.kind, this.#spoke.store.version, false)));
     }
   }
+}
+
+/** What a watch is told. An object that loses the label of the watch is deleted for it, as it was before. */
+function eventFor(
+  request: SpokeRequest,
+  { type, object, before }: StoredEvent,
+): Pick<StoredEvent, "type" | "object"> | undefined {
+  const isShown = isWatched(object, request);
+  if (before === undefined) return isShown ? { type, object } : undefined;
+  const wasShown = isWatched(before, request);
+  if (isShown) return { type: wasShown ? "MODIFIED" : "ADDED", object };
+  if (!wasShown) return undefined;
+  const { resourceVersion } = object.metadata;
+  const metadata = { ...before.metadata, resourceVersion };
+  return { type: "DELETED", object: { ...before, metadata } };
 }
 
 function line(event: object): string {
