@@ -1,22 +1,26 @@
-import { componentKinds } from "../../api/component.ts";
-import { anchorAnnotations, componentUidLabel } from "../../installation/anchor.ts";
-import { conditionOf, valueAt } from "../fleet/json-record.ts";
+import { valueAt } from "../fleet/json-record.ts";
 import type { StoredEvent, StoredObject } from "../simulator/object-store.ts";
 import type { Arrival, SimulatedCluster } from "./cluster.ts";
-import { tokenMark } from "./fleet.ts";
-import { LeaseChecks } from "./lease-checks.ts";
-import type { Exchange, Sender } from "./network.ts";
 import {
+  componentUidOf,
+  hasFinalizer,
+  isComponent,
+  isReady,
   profileOf,
-  RolloutChecks,
-  type RolloutChecksOptions,
-  unheardMs,
-} from "./rollout-checks.ts";
+  versionOf,
+} from "./component-facts.ts";
+import { tokenMark } from "./fleet.ts";
+import { InstallChecks, isRecorded } from "./install-checks.ts";
+import { LeaseChecks } from "./lease-checks.ts";
+import { Memberships, unheardMs } from "./memberships.ts";
+import type { Exchange, Sender } from "./network.ts";
+import { RolloutChecks, type RolloutChecksOptions } from "./rollout-checks.ts";
+import { StageChecks } from "./stage-checks.ts";
 
 /** An install sends some hundred requests. An attempt without end sends thousands. */
 const mostRequests = 1_500;
 const windowMs = 10_000;
-export type ChecksOptions = RolloutChecksOptions;
+export type ChecksOptions = Omit<RolloutChecksOptions, "memberships">;
 
 /** What may never happen, looked at in each request, and by what is stored: not by what a status says. */
 export class Checks {
@@ -24,14 +28,21 @@ export class Checks {
   /** By uid, as they were before the next change. */
   readonly #before = new Map<string, StoredObject>();
   readonly #rollouts: RolloutChecks;
+  readonly #stages: StageChecks;
   readonly #leases: LeaseChecks;
   readonly #requests = new Map<string, { since: number; count: number }>();
+  readonly #installs: InstallChecks;
+  /** Nothing may be written any more. */
+  isQuiet = false;
 
   constructor(options: ChecksOptions) {
     this.#options = options;
-    this.#rollouts = new RolloutChecks(options);
-    this.#leases = new LeaseChecks(options);
     const { hub, spokes } = options.fleet;
+    const all = { ...options, memberships: new Memberships(hub, options.time) };
+    this.#rollouts = new RolloutChecks(all);
+    this.#stages = new StageChecks(all);
+    this.#installs = new InstallChecks(options);
+    this.#leases = new LeaseChecks(options);
     for (const { store } of [hub, ...spokes]) {
       for (const object of store.everything()) this.#before.set(object.metadata.uid, object);
       // It sees each change last, when the checks of the request have seen what was there before.
@@ -41,16 +52,22 @@ export class Checks {
 
   /** A cluster was restored from a backup: what is there is no deed of a replica. */
   onRestore(cluster: SimulatedCluster): void {
-    if (cluster === this.#options.fleet.hub) this.#rollouts.onRestore();
+    if (cluster !== this.#options.fleet.hub) return;
+    this.#rollouts.onRestore();
+    this.#stages.onRestore();
   }
 
   /** A request leaves a replica. */
-  onSend(sender: Sender, cluster: SimulatedCluster, { method, path, body }: Arrival): void {
+  onSend(sender: Sender, cluster: SimulatedCluster, arrival: Arrival): void {
+    const { method, path, body } = arrival;
     if (body?.includes(tokenMark) === true)
       this.#problem(`${sender.name} writes a token to ${path}`);
     const isLease = path.includes("/leases");
     if (method === "GET" || isLease || path.includes("dryRun=") || path.includes("/self")) return;
-    this.#leases.onWrite(sender, cluster, `${method} ${path}`);
+    const what = `${method} ${path}`;
+    if (this.isQuiet) this.#problem(`In quiet times ${sender.name} writes ${what}`);
+    if (cluster !== this.#options.fleet.hub) this.#installs.onSend(cluster, arrival);
+    this.#leases.onWrite(sender, cluster, what);
   }
 
   /** A request has arrived and was answered. */
@@ -105,10 +122,8 @@ export class Checks {
 
   /** The finalizer goes only when nothing of the installation is left. */
   #checkRemains(component: StoredObject): void {
-    const { spokes, orphans } = this.#options.fleet;
-    const spoke = spokes.find(({ name }) => name === profileOf(component));
-    if (spoke?.isRestoredWithin(unheardMs) === true)
-      return void orphans.add(component.metadata.uid);
+    if (this.#spokeOf(component)?.isRestoredWithin(unheardMs) === true)
+      return void this.#options.fleet.orphans.add(component.metadata.uid);
     const left = this.#partsOf(component);
     if (left.length === 0) return;
     const names = left.map(({ kind, metadata }) => `${kind} ${metadata.name}`).slice(0, 3);
@@ -119,8 +134,7 @@ export class Checks {
   /** What is ready is there, whole and running. */
   #checkReady(component: StoredObject, before: StoredObject | undefined): void {
     const { kind, metadata } = component;
-    const { spokes } = this.#options.fleet;
-    const spoke = spokes.find(({ name }) => name === profileOf(component));
+    const spoke = this.#spokeOf(component);
     if (spoke?.isRestoredWithin(unheardMs) === true) return;
     if (isReady(before) && valueAt(before, "status", "version") === versionOf(component)) return;
     const what = `${kind} ${metadata.name} is Ready`;
@@ -128,7 +142,18 @@ export class Checks {
     if (!versionOf(component).startsWith(wanted)) {
       this.#problem(`${what} with version ${versionOf(component)}, ${wanted} is wanted`);
     }
-    const workloads = this.#partsOf(component).filter((object) => object.kind === "Deployment");
+    const parts = this.#partsOf(component);
+    const old = parts.find(({ metadata: { labels } }) => {
+      const version = labels?.["app.kubernetes.io/version"];
+      return version !== undefined && minorOf(version) !== minorOf(versionOf(component));
+    });
+    if (old !== undefined) {
+      this.#problem(`${what} while ${old.kind} ${old.metadata.name} is of another version`);
+    }
+    if (spoke !== undefined && !isRecorded(spoke, component)) {
+      this.#problem(`${what} while its inventory is not complete`);
+    }
+    const workloads = parts.filter((object) => object.kind === "Deployment");
     if (workloads.length === 0) this.#problem(`${what} without a workload`);
     for (const workload of workloads) {
       const { generation, name } = workload.metadata;
@@ -140,11 +165,14 @@ export class Checks {
   /** The objects of an installation on its spoke. */
   #partsOf(component: StoredObject): readonly StoredObject[] {
     const { metadata } = component;
-    const name = profileOf(component);
-    const spoke = this.#options.fleet.spokes.find((one) => one.name === name);
-    return [...(spoke?.store.everything() ?? [])].filter(
+    return [...(this.#spokeOf(component)?.store.everything() ?? [])].filter(
       (object) => componentUidOf(object) === metadata.uid,
     );
+  }
+
+  #spokeOf(component: StoredObject): SimulatedCluster | undefined {
+    const name = profileOf(component);
+    return this.#options.fleet.spokes.find((spoke) => spoke.name === name);
   }
 
   #problem(text: string): void {
@@ -152,34 +180,7 @@ export class Checks {
   }
 }
 
-/** Uid of the component that an object on a spoke is a part of: an anchor says it in an annotation. */
-export function componentUidOf({ kind, metadata }: StoredObject): string | undefined {
-  const { labels, annotations } = metadata;
-  const anchored = kind === "ConfigMap" ? annotations?.[anchorAnnotations.componentUid] : undefined;
-  return labels?.[componentUidLabel] ?? anchored;
-}
-
-export function isComponent({ kind }: Pick<StoredObject, "kind">): boolean {
-  return kind in componentKinds;
-}
-
-function hasFinalizer(component: StoredObject | undefined): boolean {
-  if (component === undefined) return false;
-  const finalizer = finalizers.get(component.kind) ?? "";
-  return component.metadata.finalizers?.includes(finalizer) === true;
-}
-
-const finalizers: ReadonlyMap<string, string> = new Map(
-  Object.entries(componentKinds).map(([kind, { finalizer }]) => [kind, finalizer]),
-);
-
-/** Ready, of the generation that is stored. */
-export function isReady(component: StoredObject | undefined): boolean {
-  const observed = valueAt(component, "status", "observedGeneration");
-  const isTrue = conditionOf(component, "Ready")?.status === "True";
-  return isTrue && observed === component?.metadata.generation;
-}
-
-function versionOf(component: StoredObject): string {
-  return String(valueAt(component, "status", "version"));
+/** The first two numbers: a part of a release may have a patch version of its own. */
+function minorOf(version: string): string {
+  return version.split(".", 2).join(".");
 }

@@ -55,8 +55,8 @@ export interface SetRules {
   /** Clusters are asked what their users notice. */
   readonly verifies: boolean;
   readonly minReadySeconds: number;
-  /** How long the first stage is watched, as a Go duration. */
-  readonly soak: string;
+  /** How long the first stage stays as it is before the next one begins. */
+  readonly soakMs: number;
 }
 
 /** The set of a kind: all spokes, in two stages by the label `ring`. */
@@ -74,7 +74,8 @@ export function setOf(
     maxFailures: 0,
     maxUnreachable: 0,
   });
-  const { needsApproval: approval, soak, minReadySeconds, verifies } = rules;
+  const { needsApproval: approval, soakMs, minReadySeconds, verifies } = rules;
+  const after = { approval, soak: `${soakMs / 1_000}s` };
   return {
     apiVersion,
     kind: setKind,
@@ -82,7 +83,7 @@ export function setOf(
     spec: {
       clusters: { from: "Selector", selector: {} },
       rollout: {
-        stages: [{ ...stageOf("canary", "0"), after: { approval, soak } }, stageOf("rest", "1")],
+        stages: [{ ...stageOf("canary", "0"), after }, stageOf("rest", "1")],
         minReadySeconds,
         ...(verifies && { verify }),
         maxUnreachable: 0,

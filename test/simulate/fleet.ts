@@ -29,7 +29,7 @@ export function simulatedFleet({ time, random, spokes: count }: FleetOptions): S
   const clock = time.clock(random.fork());
   const pods = random.fork();
   const clusterOf = (name: string): SimulatedCluster =>
-    new SimulatedCluster(name, { clock, random, availableAfterMs: () => pods.between(50, 20_000) });
+    new SimulatedCluster(name, { clock, random, availableAfterMs: () => startMs(pods) });
   const hub = clusterOf("hub");
   const spokes = Array.from({ length: count }, (_, index) => clusterOf(`spoke-${index + 1}`));
   for (const spoke of spokes) spoke.token = firstToken(spoke.name);
@@ -43,6 +43,11 @@ export function simulatedFleet({ time, random, spokes: count }: FleetOptions): S
       for (const cluster of [hub, ...spokes]) cluster[Symbol.dispose]();
     },
   };
+}
+
+/** How long a pod takes to start: some wait for a node. */
+function startMs(pods: Random): number {
+  return pods.isHit(0.1) ? pods.between(20_000, 150_000) : pods.between(50, 20_000);
 }
 
 const namespaces = [fleetNamespace, credentialNamespace, "knfleet-system"];

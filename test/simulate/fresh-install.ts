@@ -3,7 +3,7 @@ import type { Manifest } from "../../api/kubernetes.ts";
 import { valueAt } from "../fleet/json-record.ts";
 import type { StoredObject } from "../simulator/object-store.ts";
 import { dumpOfInstallation, type SpokeDump } from "../support/spoke-dump.ts";
-import { isReady } from "./checks.ts";
+import { isReady } from "./component-facts.ts";
 import { fleetNamespace } from "./fleet.ts";
 import { plainRules } from "./scenario.ts";
 import { Simulation } from "./simulation.ts";
@@ -43,6 +43,7 @@ export class FreshInstalls {
       spokes: 1,
       replicas: 1,
       shards: 1,
+      budgets: { canary: 1, rest: 1 },
       sets: [],
       events: [],
       rules: plainRules,

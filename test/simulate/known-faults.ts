@@ -1,54 +1,161 @@
-import { forceOrphanAnnotation } from "../../api/component.ts";
-import { isRecord } from "../../api/fields.ts";
-import { mergePatch } from "../../sets/desired-spec.ts";
-import { valueAt } from "../fleet/json-record.ts";
-import { isComponent } from "./checks.ts";
-import type { Alteration } from "./transport.ts";
-
-/** A fault of the controller that the simulation has to find. */
+/** A fault of the product that the simulation has to find: most were mended once. */
 export interface KnownFault {
   /** What the controller does wrong. */
   readonly name: string;
-  /** Makes it so from outside: it hears what a controller with this fault would believe. */
-  readonly alteration: Alteration;
+  /** Path of the module in the project. */
+  readonly file: string;
+  /** Text of the module that is there exactly once. */
+  readonly from: string;
+  /** What stands in its place. */
+  readonly to: string;
+  /** A part of the problem that the simulation has to report. */
+  readonly problem: string;
+  /** A seed of the first 200 that finds it. */
+  readonly seed: number;
 }
 
 export const knownFaults: readonly KnownFault[] = [
   {
     name: "stamps all clusters of a stage at once",
-    alteration: {
-      event: (event) => {
-        const stages = valueAt(event["object"], "spec", "rollout", "stages");
-        if (!Array.isArray(stages)) return event;
-        const all = stages.map((stage: unknown) => ({ ...Object(stage), maxConcurrency: "100%" }));
-        return merged(event, { spec: { rollout: { stages: all } } });
-      },
-    },
+    file: "sets/stages.ts",
+    from: "return Math.max(0, maxConcurrency - countInFlight(members) - excess);",
+    to: "return members.length;",
+    problem: "clusters of stage",
+    seed: 3,
   },
   {
-    name: "lets a component go before its objects are deleted",
-    alteration: {
-      event: (event) => {
-        const { object } = event;
-        if (!isRecord(object) || !isComponent({ kind: String(valueAt(object, "kind")) })) {
-          return event;
-        }
-        const annotations = { [forceOrphanAnnotation]: valueAt(object, "metadata", "uid") };
-        return merged(event, { metadata: { annotations } });
-      },
-    },
+    name: "takes the readiness from before a stamp for the readiness after it",
+    file: "sets/cluster-state.ts",
+    from: "const isOfSpec = isObserved(child) && isOfVersion(child, version) && hasContent(child);",
+    to: "const isOfSpec = isOfVersion(child, version);",
+    problem: "stage",
+    seed: 64,
+  },
+  {
+    name: "begins all stages at once",
+    file: "sets/decide.ts",
+    from: "const isDue = progress.every(({ status }) => isPassed(status));",
+    to: "const isDue = true;",
+    problem: "begins",
+    seed: 3,
+  },
+  {
+    name: "goes on with a soak whose stage broke",
+    file: "sets/stage-progress.ts",
+    from: "const times: Times = hasBroken(tally) ? withoutDone(known) : known;",
+    to: "const times: Times = known;",
+    problem: "too short",
+    seed: 5,
+  },
+  {
+    name: "forgets to soak",
+    file: "sets/stage-progress.ts",
+    from: "if (now < soakEnd) return soakingStep(stage, tally, { context, done, soakEnd });",
+    to: "",
+    problem: "too short",
+    seed: 5,
+  },
+  {
+    name: "lets a component go without removing anything",
+    file: "controller/uninstall/uninstall.ts",
+    from: "await checkAndRemove(attempt, deps, signal);",
+    to: "",
+    problem: "is let go while",
+    seed: 1,
+  },
+  {
+    name: "leaves its policies on a cluster without installations",
+    file: "controller/uninstall/uninstall.ts",
+    from: "guard?.retire(component, signal),",
+    to: "",
+    problem: "is left on",
+    seed: 1,
+  },
+  {
+    name: "takes a conflict over the finalizer for a success",
+    file: "controller/reconcile/hold.ts",
+    from: "if (error.status !== 409 || attempt === maxAttempts) throw error;",
+    to: "if (error.status === 409) return current;",
+    problem: "before the hub has the finalizer",
+    seed: 2,
   },
   {
     name: "does not notice that an object of a spoke was deleted",
-    alteration: {
-      event: (event) => {
-        const isOfSpoke = valueAt(event["object"], "kind") === "PartialObjectMetadata";
-        return event["type"] === "DELETED" && isOfSpoke ? undefined : event;
-      },
-    },
+    file: "controller/observe/observe.ts",
+    from: "onGone: (object) => this.#takeDeletion(object),",
+    to: "onGone: () => undefined,",
+    problem: "differs",
+    seed: 2,
+  },
+  {
+    name: "writes to a cluster before the hub has the finalizer",
+    file: "controller/reconcile/hold.ts",
+    from: "const held = await orThrowNotHeld(() => addFinalizer(latest, edit, signal), signal);",
+    to: "void addFinalizer(latest, edit, signal).catch(() => undefined);\n    const held = latest;",
+    problem: "before the hub has the finalizer",
+    seed: 3,
+  },
+  {
+    name: "does not ask for the permit to write",
+    file: "access/http/write-permit.ts",
+    from: 'if (method !== "GET" && !mayWrite()) throw new WriteRefusedError();',
+    to: "",
+    problem: "holds the Lease",
+    seed: 15,
+  },
+  {
+    name: "forgets to record where it installs",
+    file: "controller/reconcile/hold.ts",
+    from: "  if (component.spec?.clusterProfileRef === undefined) return {};\n  const hasNamespace",
+    to: "  if (component.spec !== undefined) return {};\n  const hasNamespace",
+    problem: "before the hub has its place",
+    seed: 1,
+  },
+  {
+    name: "stamps a cluster again that has the revision",
+    file: "sets/cluster-state.ts",
+    from: 'return isPromised && hasRevision(child, revision) && "hash" in desired && hash === desired.hash;',
+    to: "return false;",
+    problem: "stamped twice",
+    seed: 3,
+  },
+  {
+    name: "calls a rollout complete while its stages are open",
+    file: "sets/decide.ts",
+    from: "progress.every(({ status }) => isPassed(status)) &&",
+    to: "",
+    problem: "is complete though",
+    seed: 3,
+  },
+  {
+    name: "passes a stage that nobody approved",
+    file: "sets/stage-progress.ts",
+    from: 'if (stage.spec.after?.approval !== true) return { state: "Passed", ...done };',
+    to: 'if (stage.spec.name !== "") return { state: "Passed", ...done };',
+    problem: "without an approval",
+    seed: 12,
+  },
+  {
+    name: "stamps clusters that are held",
+    file: "sets/select-clusters.ts",
+    from: "return isMarked(profile?.metadata.labels?.[holdLabel]);",
+    to: "return false;",
+    problem: "is held",
+    seed: 117,
+  },
+  {
+    name: "does not ask what the users of a cluster noticed",
+    file: "sets/verify.ts",
+    from: "return workloads === undefined && checks.length === 0 ? undefined : found;",
+    to: "return undefined;",
+    problem: "passes stage",
+    seed: 4,
   },
 ];
 
-function merged(event: Readonly<Record<string, unknown>>, patch: object): object {
-  return { ...event, object: mergePatch(event["object"], patch) };
+/** The fault with a name. Throws when there is none. */
+export function faultNamed(name: string): KnownFault {
+  const fault = knownFaults.find((one) => one.name === name);
+  if (fault === undefined) throw new Error(`No known fault ${name}`);
+  return fault;
 }

@@ -166,18 +166,24 @@ export class Life {
     this.#stepVersion(pick(this.#setObjects(), dice[2]), dice[2]);
   }
 
-  /** Somebody on a spoke deletes or changes an object of ours. */
+  /** Somebody on a spoke deletes or changes an object of ours, or takes our label off it. */
   #drift(dice: LifeEvent["dice"]): void {
     const spoke = pick(this.#fleet.spokes, dice[0]);
     const object = spoke && pick(driftable(spoke), dice[1]);
     if (spoke === undefined || object === undefined) return;
-    const isDeleted = dice[2] < 0.6;
     const { kind, metadata } = object;
-    this.#note(
-      `somebody ${isDeleted ? "deletes" : "changes"} ${kind} ${metadata.name} on ${spoke.name}`,
-    );
-    if (isDeleted) return spoke.remove(keyOf(object));
-    spoke.patch(keyOf(object), { data: { somebody: "was here" } });
+    const say = (does: string): void =>
+      this.#note(`somebody ${does} ${kind} ${metadata.name} on ${spoke.name}`);
+    if (dice[2] < 0.6) {
+      say("deletes");
+      spoke.remove(keyOf(object));
+    } else if (dice[2] < 0.8 && kind === "ConfigMap") {
+      say("changes");
+      spoke.patch(keyOf(object), { data: { somebody: "was here" } });
+    } else {
+      say("unlabels");
+      spoke.patch(keyOf(object), { metadata: { labels: { [componentUidLabel]: null } } });
+    }
   }
 
   #ownComponents(): readonly StoredObject[] {
@@ -203,11 +209,15 @@ export class Life {
   }
 }
 
+const driftableKinds = ["ConfigMap", "Service", "ServiceAccount", "ClusterRole", "Deployment"];
+
 /** The objects of ours on a spoke that others may change: not the anchor, whose deletion means something. */
 function driftable({ store }: SimulatedCluster): readonly StoredObject[] {
-  return [...store.all("/ConfigMap")].filter(
-    ({ metadata }) =>
-      metadata.labels?.[componentUidLabel] !== undefined && !metadata.name.endsWith("-root-owner"),
+  return [...store.everything()].filter(
+    ({ kind, metadata: { name, labels } }) =>
+      driftableKinds.includes(kind) &&
+      labels?.[componentUidLabel] !== undefined &&
+      !name.endsWith("-root-owner"),
   );
 }
 

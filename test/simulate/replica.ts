@@ -7,7 +7,7 @@ import type { Log } from "../../controller/log.ts";
 import type { Releases } from "../../render/release/releases.ts";
 import type { Network, Sender } from "./network.ts";
 import { SimulatedProcess } from "./process.ts";
-import { type Alteration, SimulatedTransport } from "./transport.ts";
+import { SimulatedTransport } from "./transport.ts";
 
 export interface ReplicaOptions {
   readonly network: Network;
@@ -19,8 +19,6 @@ export interface ReplicaOptions {
   readonly flags: readonly string[];
   readonly shards: number;
   readonly kubeconfig: string;
-  /** The fault that the controller has; absent: none that we know. */
-  readonly alteration?: Alteration;
 }
 
 /** One process of the controller: it is killed or stops, and does not come back; the next one has another name. */
@@ -79,8 +77,7 @@ export class Replica implements Sender {
   }
 
   async #start(): Promise<Service | undefined> {
-    const { network, clock, releases, providers, log, kubeconfig, flags, alteration } =
-      this.#options;
+    const { network, clock, releases, providers, log, kubeconfig, flags } = this.#options;
     try {
       this.#service = await startControllerService(
         flagsOf(kubeconfig, flags),
@@ -92,7 +89,7 @@ export class Replica implements Sender {
           clock: this.process.clock(clock),
           releases,
           providers,
-          openTransport: (options) => new SimulatedTransport(network, this, options, alteration),
+          openTransport: (options) => new SimulatedTransport(network, this, options),
         },
         this.#stop.signal,
       );

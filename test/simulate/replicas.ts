@@ -4,7 +4,6 @@ import type { Network } from "./network.ts";
 import type { Random } from "./random.ts";
 import { Replica } from "./replica.ts";
 import type { Surroundings } from "./surroundings.ts";
-import type { Alteration } from "./transport.ts";
 
 export interface ReplicasOptions {
   /** Into how many parts the replicas divide the fleet at the beginning. */
@@ -13,7 +12,6 @@ export interface ReplicasOptions {
   readonly random: Random;
   readonly surroundings: Surroundings;
   readonly log?: Log;
-  readonly alteration?: Alteration;
   readonly note: (text: string) => void;
   readonly report: (problem: string) => void;
 }
@@ -39,7 +37,7 @@ export class Replicas {
   start(): void {
     if (this.#isOver) return;
     this.#started += 1;
-    const { surroundings, log = silentLog, alteration, network, note, report } = this.#options;
+    const { surroundings, log = silentLog, network, note, report } = this.#options;
     const name = `replica-${this.#started}`;
     note(`${name} starts`);
     const random = this.#options.random.fork();
@@ -52,7 +50,6 @@ export class Replicas {
       flags: ["--sets", `--shards=${this.#shards}`],
       shards: this.#shards,
       kubeconfig: surroundings.kubeconfig,
-      ...(alteration === undefined ? {} : { alteration }),
     });
     this.#running.push(replica);
     replica.started().catch((error: unknown) => report(`${name} cannot start: ${String(error)}`));

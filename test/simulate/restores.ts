@@ -1,6 +1,6 @@
 import type { Backup } from "../simulator/object-store.ts";
-import { componentUidOf, isComponent } from "./checks.ts";
 import type { SimulatedCluster } from "./cluster.ts";
+import { componentUidOf, isComponent } from "./component-facts.ts";
 import type { SimulatedFleet } from "./fleet.ts";
 import { pick } from "./life.ts";
 

@@ -1,10 +1,12 @@
 import type { ComponentKind } from "../../api/component.ts";
 import { isRecord } from "../../api/fields.ts";
-import { holdLabel, setAnnotations, setLabels, steering } from "../../api/fleet-set.ts";
+import { setLabels, steering } from "../../api/fleet-set.ts";
 import { valueAt } from "../fleet/json-record.ts";
 import type { StoredObject } from "../simulator/object-store.ts";
+import { profileOf, stampedAtOf } from "./component-facts.ts";
 import { kinds, type SetRules, setKey, type StageBudgets } from "./components.ts";
-import { profileKey, type SimulatedFleet } from "./fleet.ts";
+import type { SimulatedFleet } from "./fleet.ts";
+import { type Memberships, type StageName, unheardMs } from "./memberships.ts";
 import type { Users } from "./users.ts";
 import type { VirtualTime } from "./virtual-time.ts";
 
@@ -14,10 +16,9 @@ export interface RolloutChecksOptions {
   readonly budgets: StageBudgets;
   readonly rules: SetRules;
   readonly users: readonly Users[];
+  readonly memberships: Memberships;
   readonly onProblem: (text: string) => void;
 }
-
-type StageName = keyof StageBudgets;
 
 /** A stamp of a cluster. */
 interface Stamp {
@@ -30,8 +31,6 @@ interface Stamp {
   isReady: boolean;
 }
 
-/** A replica may hear nothing of a change on the hub for so long: a watch that is silent ends after 150 s. */
-export const unheardMs = 200_000;
 /** The clocks of two machines differ by less. */
 const skewMs = 3_000;
 /** New controllers break workloads within so long after a stamp, or the rollout need not wait for it. A stage has to wait for more. */
@@ -40,24 +39,15 @@ const earlyMs = 25_000;
 /** What a rollout may never do, seen from what it writes. */
 export class RolloutChecks {
   readonly #options: RolloutChecksOptions;
+  readonly #memberships: Memberships;
   /** By uid of the component: its last stamp. */
   readonly #stamps = new Map<string, Stamp>();
-  /** By name of the ClusterProfile: when its labels were changed last. */
-  readonly #labelled = new Map<string, number>();
-  /** By name of the ClusterProfile: when it was held last; Infinity: it is. */
-  readonly #heldAt = new Map<string, number>();
   /** Sets and revisions that were complete. */
   readonly #completed = new Set<string>();
 
   constructor(options: RolloutChecksOptions) {
     this.#options = options;
-    options.fleet.hub.store.listen(({ object: { kind, metadata } }) => {
-      if (kind !== "ClusterProfile") return;
-      this.#labelled.set(metadata.name, options.time.nowMs);
-      const wasHeld = this.#heldAt.get(metadata.name) === Infinity;
-      if (metadata.labels?.[holdLabel] === "true") this.#heldAt.set(metadata.name, Infinity);
-      else if (wasHeld) this.#heldAt.set(metadata.name, options.time.nowMs);
-    });
+    this.#memberships = options.memberships;
   }
 
   /** A component was written, and is not gone. */
@@ -114,7 +104,7 @@ export class RolloutChecks {
     const atMs = this.#options.time.nowMs;
     this.#stamps.set(uid, { profile, set, revision, atMs, isReady: false });
     this.#checkBudget(set, stage);
-    if (this.#isHeld(profile) && this.#isHeard(profile)) {
+    if (this.#memberships.isHeld(profile) && this.#memberships.isHeard(profile)) {
       this.#problem(`${name} is stamped while ${profile} is held`);
     }
     if (stage === "rest") this.#checkBegin({ set, stage: "canary", revision }, component);
@@ -122,11 +112,12 @@ export class RolloutChecks {
 
   #checkBudget(set: string, stage: StageName): void {
     const budget = this.#options.budgets[stage];
-    const { nowMs } = this.#options.time;
     const moving = [...this.#stamps.values()].filter(({ profile, isReady, ...stamp }) => {
       // A cluster that is held takes no slot; one that the user moves while it changes counts in its new stage.
-      const isHeld = (this.#heldAt.get(profile) ?? -Infinity) > nowMs - unheardMs;
-      return !isReady && stamp.set === set && !isHeld && this.#stageOf(profile) === stage;
+      const isHeld = this.#memberships.mayBeHeld(profile);
+      return (
+        !isReady && stamp.set === set && !isHeld && this.#memberships.stageOf(profile) === stage
+      );
     });
     if (moving.length <= budget) return;
     this.#problem(`${moving.length} clusters of stage ${stage} of ${set} change, ${budget} may`);
@@ -137,10 +128,12 @@ export class RolloutChecks {
     if (this.#options.fleet.hub.isRestoredWithin(unheardMs)) return;
     const { set: name, revision } = rollout;
     if (this.#completed.has(`${name} ${revision}`)) return;
-    const profiles = this.#options.fleet.spokes.filter((spoke) => this.#isSelected(spoke.name));
-    const canaries = profiles.filter((spoke) => this.#stageOf(spoke.name) === "canary");
+    const profiles = this.#options.fleet.spokes.filter(
+      (spoke) => !this.#memberships.isHeld(spoke.name),
+    );
+    const canaries = profiles.filter((spoke) => this.#memberships.stageOf(spoke.name) === "canary");
     // A stage without clusters is passed, and one that gets clusters later is not heard of at once.
-    if (!canaries.some((spoke) => this.#isHeard(spoke.name))) return;
+    if (!canaries.some((spoke) => this.#memberships.isHeard(spoke.name))) return;
     const set = this.#setOf(kind);
     const approval = set?.metadata.annotations?.[`${steering.approve}canary-after`] ?? "";
     if (this.#options.rules.needsApproval && approval.split(" ")[0] !== revision) {
@@ -156,8 +149,13 @@ export class RolloutChecks {
     for (const stamp of this.#stamps.values()) {
       const { profile } = stamp;
       const isOfIt = stamp.set === set && stamp.revision === revision;
-      if (!isOfIt || this.#stageOf(profile) !== stage || !this.#isHeard(profile)) continue;
-      if (this.#isHeld(profile)) continue;
+      if (
+        !isOfIt ||
+        this.#memberships.stageOf(profile) !== stage ||
+        !this.#memberships.isHeard(profile)
+      )
+        continue;
+      if (this.#memberships.isHeld(profile)) continue;
       const ill = this.#illOf(stamp);
       if (ill === undefined) continue;
       this.#problem(`${set} ${what} stage ${stage} with ${revision} while ${profile} has ${ill}`);
@@ -176,30 +174,6 @@ export class RolloutChecks {
     const silentSince = users?.since("silence");
     // Who has been asked once may be silent later.
     return silentSince !== undefined && silentSince < atMs ? "a measure nobody says" : undefined;
-  }
-
-  #isSelected(profile: string): boolean {
-    return !this.#isHeld(profile);
-  }
-
-  #isHeld(profile: string): boolean {
-    return this.#profile(profile)?.metadata.labels?.[holdLabel] === "true";
-  }
-
-  /** Whether every replica has heard of the labels of a ClusterProfile. */
-  #isHeard(profile: string): boolean {
-    const changedAt = this.#labelled.get(profile) ?? -Infinity;
-    return this.#options.time.nowMs - changedAt > unheardMs;
-  }
-
-  /** The stage that a cluster belongs to by its label. */
-  #stageOf(profile: string): StageName {
-    return this.#profile(profile)?.metadata.labels?.["ring"] === "0" ? "canary" : "rest";
-  }
-
-  #profile(name: string): StoredObject | undefined {
-    const { apiVersion, kind, ...metadata } = profileKey(name);
-    return this.#options.fleet.hub.store.find({ apiVersion, kind, metadata });
   }
 
   #setOf(kind: string): StoredObject | undefined {
@@ -234,12 +208,4 @@ function stateOf(set: StoredObject | undefined, stage: StageName): unknown {
   return (Array.isArray(stages) ? stages : [])
     .filter(isRecord)
     .find(({ name }) => name === stage)?.["state"];
-}
-
-export function profileOf(component: StoredObject): string {
-  return String(valueAt(component, "spec", "clusterProfileRef", "name"));
-}
-
-function stampedAtOf(component: StoredObject | undefined): string | undefined {
-  return component?.metadata.annotations?.[setAnnotations.updatedAt];
 }

@@ -1,4 +1,4 @@
-import type { SetRules } from "./components.ts";
+import type { SetRules, StageBudgets } from "./components.ts";
 import { Random } from "./random.ts";
 
 const deeds = [
@@ -47,6 +47,8 @@ export interface Scenario {
   readonly replicas: number;
   /** Into how many parts the replicas divide the fleet at the beginning. */
   readonly shards: number;
+  /** How many clusters of a stage of a set may change at the same time. */
+  readonly budgets: StageBudgets;
   /** Kinds of components that a set rolls out. */
   readonly sets: readonly ("KnativeServing" | "KnativeEventing")[];
   readonly rules: SetRules;
@@ -58,14 +60,14 @@ export const plainRules: SetRules = {
   needsApproval: false,
   verifies: false,
   minReadySeconds: 0,
-  soak: "0s",
+  soakMs: 0,
 };
 
 /** The life of a fleet, in ms; after it nothing goes wrong any more. */
 export const lifeMs = 20 * 60_000;
 const weights: Readonly<Record<LifeKind, number>> = {
-  create: 6,
-  version: 4,
+  create: 8,
+  version: 6,
   config: 6,
   delete: 3,
   move: 2,
@@ -73,7 +75,7 @@ const weights: Readonly<Record<LifeKind, number>> = {
   pause: 1,
   approve: 2,
   ill: 1,
-  drift: 3,
+  drift: 5,
   weather: 4,
   cut: 2,
   cutSpoke: 2,
@@ -94,12 +96,13 @@ export function scenarioOf(seed: number, dropped: ReadonlySet<number> = new Set(
   const random = new Random(seed);
   const spokes = random.whole(1, 5);
   const replicas = random.whole(1, 3);
+  const budgets = { canary: 1, rest: random.whole(1, 2) };
   const sets = (["KnativeEventing", "KnativeServing"] as const).filter(() => random.isHit(0.45));
   const rules = {
     needsApproval: random.isHit(0.4),
     verifies: random.isHit(0.5),
     minReadySeconds: random.pick([0, 0, 20]),
-    soak: random.pick(["0s", "0s", "1m"]),
+    soakMs: random.pick([0, 30_000, 60_000]),
   };
   const shards = random.pick([1, 1, 1, 2, 3]);
   const events = Array.from({ length: random.whole(8, 24) }, () =>
@@ -107,7 +110,7 @@ export function scenarioOf(seed: number, dropped: ReadonlySet<number> = new Set(
   )
     .toSorted((one, other) => one.atMs - other.atMs)
     .filter((_, index) => !dropped.has(index));
-  return { seed, spokes, replicas, shards, sets, rules, events };
+  return { seed, spokes, replicas, shards, budgets, sets, rules, events };
 }
 
 function eventOf(random: Random, chances: typeof weights): LifeEvent {

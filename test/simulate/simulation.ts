@@ -11,7 +11,6 @@ import { Restores } from "./restores.ts";
 import { isDeed, lifeMs, type LifeEvent, type Scenario } from "./scenario.ts";
 import type { Surroundings } from "./surroundings.ts";
 import { Trace } from "./trace.ts";
-import type { Alteration } from "./transport.ts";
 import { Troubles } from "./troubles.ts";
 import { Users } from "./users.ts";
 import { VirtualTime } from "./virtual-time.ts";
@@ -34,11 +33,8 @@ export interface SimulationOptions {
   /** Called for each line of the trace. */
   readonly onLine?: (line: string) => void;
   readonly log?: Log;
-  /** The fault that all replicas have. */
-  readonly alteration?: Alteration;
 }
 
-const budgets = { canary: 1, rest: 2 } as const;
 const startMs = Date.UTC(2026, 0, 1);
 const mostProblems = 5;
 
@@ -76,7 +72,7 @@ export class Simulation implements AsyncDisposable {
     this.#checks = new Checks({
       time,
       fleet: this.fleet,
-      budgets,
+      budgets: scenario.budgets,
       rules: scenario.rules,
       users,
       onProblem: report,
@@ -133,9 +129,9 @@ export class Simulation implements AsyncDisposable {
 
   /** Lives the whole life, with its faults. */
   async live(): Promise<void> {
-    for (let count = 0; count < this.#scenario.replicas; count += 1) this.#replicas.start();
-    for (const kind of this.#scenario.sets)
-      this.fleet.hub.put(setOf(kind, "1.22", budgets, this.#scenario.rules));
+    const { replicas, sets, budgets, rules } = this.#scenario;
+    for (let count = 0; count < replicas; count += 1) this.#replicas.start();
+    for (const kind of sets) this.fleet.hub.put(setOf(kind, "1.22", budgets, rules));
     for (const event of this.#scenario.events) {
       // oxlint-disable-next-line no-await-in-loop -- one event after the other
       await this.time.advanceTo(event.atMs);
@@ -154,6 +150,11 @@ export class Simulation implements AsyncDisposable {
     this.#replicas.restartFailed();
     if (this.#isSettled) this.#life.approve();
     await this.time.advance(ms);
+  }
+
+  /** From now on nothing may be written. */
+  beQuiet(): void {
+    this.#checks.isQuiet = true;
   }
 
   /** Stops all replicas. */
@@ -212,5 +213,11 @@ const foreignObjects: readonly Manifest[] = [
     kind: "Deployment",
     metadata: { namespace: "apps", name: "web", labels: { owner: "somebody" } },
     spec: { replicas: 1, template: {} },
+  },
+  {
+    apiVersion: "rbac.authorization.k8s.io/v1",
+    kind: "ClusterRole",
+    metadata: { name: "web", labels: { owner: "somebody" } },
+    rules: [],
   },
 ];

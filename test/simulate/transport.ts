@@ -13,31 +13,18 @@ import type { Arrival, SimulatedCluster } from "./cluster.ts";
 import type { Network, Return, Sender } from "./network.ts";
 import { SimulatedStream } from "./stream.ts";
 
-/** How a known fault is put back: the controller hears other events of watches. */
-export interface Alteration {
-  /** Undefined: the event is not heard. */
-  readonly event?: (event: Readonly<Record<string, unknown>>) => object | undefined;
-}
-
 /** The connection of one replica to one cluster, in virtual time. */
 export class SimulatedTransport implements ServerTransport {
   readonly #network: Network;
   readonly #sender: Sender;
   readonly #options: TransportOptions;
   readonly #cluster: SimulatedCluster | undefined;
-  readonly #alteration: Alteration;
   readonly #end = new AbortController();
 
-  constructor(
-    network: Network,
-    sender: Sender,
-    options: TransportOptions,
-    alteration: Alteration = {},
-  ) {
+  constructor(network: Network, sender: Sender, options: TransportOptions) {
     this.#network = network;
     this.#sender = sender;
     this.#options = options;
-    this.#alteration = alteration;
     this.#cluster = network.clusterOf(options.endpoint.server);
   }
 
@@ -73,7 +60,6 @@ export class SimulatedTransport implements ServerTransport {
       onBroken: () => onBroken?.(brokenError(cluster.server)),
       onHeard: () => request.onHeard?.(),
       receive: (callback) => this.#sender.receive(callback),
-      alter: (text) => alteredEvents(text, this.#alteration),
     });
     using limit = new Deadline(clock, request.timeoutMs, both.signal);
     const arrival = this.#arrivalOf(request);
@@ -139,17 +125,6 @@ export class SimulatedTransport implements ServerTransport {
       `${this.#options.endpoint.server} did not answer in time`,
     );
   }
-}
-
-/** The lines of a watch as a replica with a fault hears them. */
-function alteredEvents(text: string, { event: alter }: Alteration): string {
-  if (alter === undefined) return text;
-  return text
-    .split("\n")
-    .map((line) => (line === "" ? undefined : alter(JSON.parse(line))))
-    .filter((event) => event !== undefined)
-    .map((event) => `${JSON.stringify(event)}\n`)
-    .join("");
 }
 
 function brokenError(server: string): ConnectionError {
