@@ -4,9 +4,12 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { promisify } from "node:util";
 
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
 
 import { knownFaults } from "./known-faults.ts";
+
+// Of computing alone, which takes long beside other tests.
+vi.setConfig({ testTimeout: 600_000 });
 
 const script = resolve(import.meta.dirname, "simulate.ts");
 

@@ -1,9 +1,12 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
 
 import { FreshInstalls } from "./fresh-install.ts";
 import { type RunOptions, runSeed } from "./run-seed.ts";
 import namedSeeds from "./seeds.json" with { type: "json" };
 import { openSurroundings, type Surroundings } from "./surroundings.ts";
+
+// Of computing alone, which takes long beside other tests.
+vi.setConfig({ testTimeout: 600_000 });
 
 let surroundings: Surroundings;
 let options: RunOptions;
