@@ -16,8 +16,8 @@ export const mostWebhookMs = 15_000;
 export const leastIntervalMs = 10_000;
 /** Where workloads may be broken for a short time only, they are asked more often, but not more often than this, in ms. */
 const leastWorkloadsMs = 5_000;
-/** By how much an interval may be shorter or longer than it is written. */
-const jitter = 0.1;
+/** By how much a pause between two questions may be shorter or longer than the interval. */
+export const jitter = 0.1;
 /** A question lasts a moment. */
 const answerMs = 1_000;
 /** After a check has failed the rollout, it has to be good for so long. */

@@ -1,9 +1,7 @@
-import { createHash } from "node:crypto";
-
 import type { Component } from "../../api/component.ts";
-import { canonicalJson } from "../../api/fields.ts";
 import { type CheckSpec, setAnnotations, setLabels } from "../../api/fleet-set.ts";
 import type { KubeObject, Manifest, OwnerReference } from "../../api/kubernetes.ts";
+import { hashOf } from "../../render/fields.ts";
 import type { Verification } from "../../sets/check-answer.ts";
 import { stampOf } from "../../sets/standing.ts";
 
@@ -36,8 +34,7 @@ export function jobNameOf(
 ): string {
   const { uid, labels = {} } = component.metadata;
   const identity = [setUid, uid, labels[setLabels.revision] ?? "", stampOf(component), name, job];
-  const digest = createHash("sha256").update(canonicalJson(identity)).digest("hex");
-  return `knfleet-${name}-${digest.slice(0, 10)}`;
+  return `knfleet-${name}-${hashOf(identity).slice(0, 10)}`;
 }
 
 /** The Job of a check: without a token, without capabilities, and gone with its owner. Security: T-33. */

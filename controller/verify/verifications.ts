@@ -16,7 +16,7 @@ import {
   type WorkloadCounts,
 } from "../../sets/check-answer.ts";
 import { isOfHub, pulledReply } from "../../sets/pulled-checks.ts";
-import { type Check, checksOf, patienceOf } from "../../sets/verify.ts";
+import { type Check, checksOf, jitter, patienceOf } from "../../sets/verify.ts";
 import type { Log } from "../log.ts";
 import type { JobAsking } from "./ask-job.ts";
 import type { UrlAsker } from "./ask-url.ts";
@@ -132,7 +132,7 @@ export class Verifications implements Disposable {
         if (this.#note(asking, check, reply)) this.#options.onAnswer(set);
         if (reply.isFinal === true) return;
         const pauseMs = this.#isTold(asking, check) ? toldMs : check.intervalMs;
-        await delay(clock, pauseMs * (0.9 + 0.2 * random()), signal);
+        await delay(clock, pauseMs * (1 - jitter + 2 * jitter * random()), signal);
       }
     } catch (err) {
       if (signal.aborted) return;
