@@ -1,4 +1,4 @@
-type Fields = Readonly<Record<string, unknown>>;
+export type Fields = Readonly<Record<string, unknown>>;
 
 /** The value of a JSON text; undefined for any other text. The parser's error is dropped, because it quotes the text, which may hold a secret. */
 export function jsonOf(text: string): unknown {

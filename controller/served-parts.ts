@@ -222,8 +222,9 @@ export class ServedParts implements PartWork, AsyncDisposable {
       // The components of another shard are installed by another process.
       if (!this.#served.has(this.#shardOf(ref))) this.#options.spokes.release(ref);
     };
-    this.#questions = new HubQuestions(deps);
+    // A hub asks, and a cluster that pulls answers: nobody is answered about the hub itself.
     if (sets) this.#sets = new FleetSets({ ...deps, onUnused }, signal);
+    else this.#questions = new HubQuestions(deps);
     if (discovery === undefined) return;
     const isUsed = (profile: string): boolean => this.#options.components.isUsed(profile);
     this.#discovery = new Discovery({ ...deps, ...discovery, isUsed }, signal);

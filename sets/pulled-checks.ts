@@ -1,10 +1,9 @@
-import { createHash } from "node:crypto";
-
 import type { Component } from "../api/component.ts";
 import { managedClusterOf } from "../api/delivery.ts";
-import { isRecord, jsonOf, listAt, textAt } from "../api/fields.ts";
+import { areRecords, type Fields, isRecord, jsonOf, listAt, textAt } from "../api/fields.ts";
 import { fleetSetKinds, setAnnotations, type VerifySpec } from "../api/fleet-set.ts";
 import { foreignText } from "../api/foreign-text.ts";
+import { hashOf } from "../render/fields.ts";
 import type { CheckAnswer, CheckSubject, Reply, Verification } from "./check-answer.ts";
 import type { Check } from "./verify.ts";
 
@@ -19,6 +18,8 @@ export interface PulledQuestion extends CheckSubject {
 const longestAnswer = 4_096;
 const longestMessages = 800;
 const kinds = ["good", "bad", "unasked"] as const;
+/** As many as a set may have. */
+const mostChecks = 8;
 
 /** Whether the hub asks a check without a connection to the cluster: those of a URL. */
 export function isOfHub({ ask }: Pick<Check, "ask">): boolean {
@@ -43,7 +44,7 @@ export function questionText({ component, ...verification }: Verification): stri
   });
 }
 
-/** What a set asks about the cluster of a component; undefined: nothing that can be read. The hub wrote it, and its API server has checked the spec of the set. */
+/** What a set asks about the cluster of a component; undefined: nothing, or nothing that `questionText` writes. Whoever may write the component may have written it. */
 export function questionOf({ metadata }: Pick<Component, "metadata">): PulledQuestion | undefined {
   const text = metadata.annotations?.[setAnnotations.question];
   const value = text === undefined ? undefined : jsonOf(text);
@@ -113,7 +114,7 @@ function parsedAnswer(text: string | undefined): ParsedAnswer | undefined {
 }
 
 function isQuestion(value: unknown): value is Omit<PulledQuestion, "id"> {
-  if (!isRecord(value) || !isRecord(value["set"]) || !isRecord(value["spec"])) return false;
+  if (!isRecord(value) || !isRecord(value["set"]) || !isLocalSpec(value["spec"])) return false;
   const { set, since } = value;
   const texts = [
     value["revision"],
@@ -123,9 +124,29 @@ function isQuestion(value: unknown): value is Omit<PulledQuestion, "id"> {
     set["name"],
   ];
   const isNamed = texts.every((text) => typeof text === "string");
-  return isNamed && typeof since === "number" && String(set["kind"]) in fleetSetKinds;
+  return isNamed && typeof since === "number" && Object.hasOwn(fleetSetKinds, String(set["kind"]));
+}
+
+/** Whether a spec asks for workloads and Services of Prometheus, and for nothing else. */
+function isLocalSpec(spec: unknown): boolean {
+  if (!isRecord(spec)) return false;
+  const { workloads, checks = [] } = spec;
+  if (workloads !== undefined && !(isRecord(workloads) && hasTimes(workloads))) return false;
+  return areRecords(checks) && checks.length <= mostChecks && checks.every(isLocalCheck);
+}
+
+function isLocalCheck(check: Fields): boolean {
+  const { name, prometheus, webhook, job } = check;
+  if (typeof name !== "string" || webhook !== undefined || job !== undefined) return false;
+  if (!isRecord(prometheus) || prometheus["url"] !== undefined || !hasTimes(check)) return false;
+  return isRecord(prometheus["service"]) && typeof prometheus["query"] === "string";
+}
+
+function hasTimes(fields: Fields): boolean {
+  const times = [fields["within"], fields["for"], fields["interval"]];
+  return times.every((time) => time === undefined || typeof time === "string");
 }
 
 function idOf(text: string): string {
-  return createHash("sha256").update(text).digest("hex").slice(0, 16);
+  return hashOf(text).slice(0, 16);
 }
