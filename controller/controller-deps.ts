@@ -47,6 +47,8 @@ export interface ControllerDeps {
   /** Another connection to the hub, for components whose target is the hub. */
   readonly hubAsTarget: KubeClient;
   readonly spokes: Spokes;
+  /** Connections over which the checks of rollouts reach clusters of all shards. Absent: there is one shard, and `spokes` serves. */
+  readonly checkSpokes?: ServedPartsOptions["checkSpokes"];
   /** Absent: every component may use every ClusterProfile. */
   readonly references?: References;
   readonly releases: Releases;

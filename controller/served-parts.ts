@@ -30,6 +30,8 @@ export interface ServedPartsOptions {
   /** Namespace of the Leases, in which clusters are claimed where there are several shards. */
   readonly leaseNamespace: string;
   readonly spokes: Pick<Spokes, "acquire" | "release" | "disconnect">;
+  /** Connections over which the checks of rollouts reach clusters of all shards. Absent: there is one shard, and `spokes` serves. */
+  readonly checkSpokes?: Pick<Spokes, "acquire" | "release">;
   /** Absent: every component may use every ClusterProfile. */
   readonly references?: References;
   /** Asks the servers that checks of rollouts name. */
@@ -216,12 +218,9 @@ export class ServedParts implements PartWork, AsyncDisposable {
   }
 
   #startFleetWork(signal: AbortSignal): void {
-    const { sets, discovery } = this.#options;
-    const deps = { ...this.#options, ...this.of("fleet") };
-    const onUnused = (ref: ClusterProfileRef): void => {
-      // The components of another shard are installed by another process.
-      if (!this.#served.has(this.#shardOf(ref))) this.#options.spokes.release(ref);
-    };
+    const { sets, discovery, spokes: usual, checkSpokes } = this.#options;
+    const deps = { ...this.#options, ...this.of("fleet"), spokes: checkSpokes ?? usual };
+    const onUnused = (ref: ClusterProfileRef): void => checkSpokes?.release(ref);
     // A hub asks, and a cluster that pulls answers: nobody is answered about the hub itself.
     if (sets) this.#sets = new FleetSets({ ...deps, onUnused }, signal);
     else this.#questions = new HubQuestions(deps);

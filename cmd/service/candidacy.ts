@@ -46,6 +46,8 @@ interface Permits {
   readonly hub: { readonly mayWrite?: MayWrite };
   readonly hubAsTarget: { readonly mayWrite?: MayWrite };
   readonly spokes: { readonly mayWrite?: (profile: ClusterProfileRef) => boolean };
+  /** For the Jobs of checks, on clusters of all shards: whoever rolls sets out runs them. */
+  readonly checks: { readonly mayWrite?: MayWrite };
 }
 
 /** After 3 to 4 tenths of the renew deadline a connection is dead, so that there is time to renew the Lease over another one. */
@@ -84,7 +86,7 @@ export async function standForLease(
       return leader;
     },
     permits: isAlone(flags)
-      ? { hub: {}, hubAsTarget: {}, spokes: {} }
+      ? { hub: {}, hubAsTarget: {}, spokes: {}, checks: {} }
       : permitsOf(mayWrite, shards),
     permitFor: (part, signal) => ({ mayWrite: () => mayWrite(part), signal }),
     [Symbol.asyncDispose]: () => connection[Symbol.asyncDispose](),
@@ -99,6 +101,7 @@ function permitsOf(mayWrite: (part?: Part) => boolean, shards: number): Permits 
     spokes: {
       mayWrite: (profile) => mayWrite(shardOf(nameId(profile), shards)),
     },
+    checks: { mayWrite: () => mayWrite("fleet") },
   };
 }
 

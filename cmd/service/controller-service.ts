@@ -73,12 +73,12 @@ export async function startControllerService(
   const references = opened.use("the grants", await openReferences(trust, world, signal));
   const plugins = pluginSettings(flags, environment);
   const { providers } = given;
-  const options = { ...plugins, ...common, providers, log, path, onStep: logSteps(log), trust };
-  const toSpokes = await openSpokes(
-    { ...options, ...candidacy.permits.spokes, hub: hubs.clients.hub },
-    signal,
-  );
+  const { hub } = hubs.clients;
+  const options = { ...plugins, ...common, providers, log, onStep: logSteps(log), trust, hub };
+  const measured = { ...options, path };
+  const toSpokes = await openSpokes({ ...measured, ...candidacy.permits.spokes }, signal);
   const spokes = opened.use("the connections to spokes", toSpokes);
+  const checking = await openForChecks(opened, { flags, candidacy, spokes: options }, signal);
   const texts = { clock, userAgent, isPinned: isShared(trust) };
   const manifests = opened.use("manifests", manifestSource(flags, texts));
   const rendering = { environment, manifestText: (url: string) => manifests.read(url) };
@@ -92,7 +92,7 @@ export async function startControllerService(
     path,
     ...discoveryOf(flags, { clock, userAgent, environment }),
   };
-  const deps = { ...hubs.clients, spokes, references, ...world, ...content, ...work };
+  const deps = { ...hubs.clients, spokes, ...checking, references, ...world, ...content, ...work };
   const controller = opened.use("the controller", await startController(deps, settings, signal));
   const running = opened.move();
   return {
@@ -159,6 +159,22 @@ async function openHubs(
       hubAsTarget: hubAsTarget.client,
     },
   };
+}
+
+/** Opens further connections to spokes where shards divide the fleet: one process runs the Jobs of checks on clusters of all shards. */
+async function openForChecks(
+  opened: Resources,
+  given: {
+    readonly flags: Pick<ControllerFlags, "sets" | "shards">;
+    readonly candidacy: Pick<Candidacy, "permits">;
+    readonly spokes: SpokesOptions;
+  },
+  signal: AbortSignal,
+): Promise<Pick<ControllerDeps, "checkSpokes">> {
+  const { sets, shards } = given.flags;
+  if (!sets || shards === 1) return {};
+  const spokes = await openSpokes({ ...given.spokes, ...given.candidacy.permits.checks }, signal);
+  return { checkSpokes: opened.use("the connections for checks", spokes) };
 }
 
 function manifestSource(

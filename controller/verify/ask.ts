@@ -13,8 +13,7 @@ import { Unasked } from "./unasked.ts";
 import { workloadsAnswer } from "./workloads-answer.ts";
 
 const longestMessage = 300;
-const otherShard =
-  "another replica writes to the cluster; a Job needs a controller with --shards=1";
+const lostLease = "this process does not hold the Lease for it any more";
 
 /** What a check is asked through. */
 export interface Asker {
@@ -38,7 +37,7 @@ export async function ask(
   } catch (error) {
     signal.throwIfAborted();
     if (error instanceof Unasked) return { kind: "unasked", message: error.message };
-    if (error instanceof WriteRefusedError) return { kind: "unasked", message: otherShard };
+    if (error instanceof WriteRefusedError) return { kind: "unasked", message: lostLease };
     if (!isServerFailure(error)) throw error;
     return { kind: "unasked", message: reasonOf(error) };
   }

@@ -16,6 +16,7 @@ import {
   type ControllerProcessOptions,
   startControllerProcess,
 } from "../support/controller-process.ts";
+import { replicaKubeconfig } from "./built-in-access.ts";
 import { writeThinRelease } from "./thin-release.ts";
 
 export const setNamespace = "platform";
@@ -36,6 +37,8 @@ export interface SetScene {
   readonly profiles: readonly Profile[];
   controller: ControllerProcess;
   startController(): Promise<ControllerProcess>;
+  /** Starts one of several replicas that share the fleet. It may read and write all Leases of its namespace, as with the chart. */
+  startReplica(shards: number): Promise<ControllerProcess>;
   /** Puts one more version of Eventing into the release folder, and starts the controller again, as an upgrade of knfleet does. */
   restartWith(version: string): Promise<void>;
   /** Changes the release files of a version, and starts the controller again. */
@@ -71,6 +74,14 @@ async function setSceneOf(fleet: Fleet): Promise<SetScene> {
     profiles,
     controller,
     startController,
+    async startReplica(shards) {
+      return await startControllerProcess({
+        ...options,
+        kubeconfig: await replicaKubeconfig(hub, { name: "knfleet-controller" }),
+        flags: [...(options.flags ?? []), `--shards=${shards}`],
+        leaderElection: true,
+      });
+    },
     all: (version) => Object.fromEntries(profiles.map(({ name }) => [name, version])),
     imagesOn: (...spokes) => Promise.all(spokes.map((at) => imageOn(fleet.spoke(at)))),
     async restartWith(version) {

@@ -1,9 +1,11 @@
-import { afterEach, expect, test } from "vitest";
+import { afterEach, expect, onTestFinished, test } from "vitest";
 
+import { nameId } from "../../api/keys.ts";
 import type { KubeObject } from "../../api/kubernetes.ts";
+import { shardOf } from "../../api/shards.ts";
 import { conditionOf, valueAt } from "../fleet/json-record.ts";
 import { waitFor } from "../fleet/wait-for.ts";
-import { requestsTo } from "./requests.ts";
+import { requestsTo, writesTo } from "./requests.ts";
 import {
   annotateSet,
   phase,
@@ -109,6 +111,41 @@ test("each cluster runs the Job of a check once for each revision, and one that 
     return left.flat().length === 0;
   });
 }, 400_000);
+
+test("one of several replicas runs the Jobs on the clusters of all", async () => {
+  const { hub, fleet, controller, profiles } = scene();
+  const shards = profiles.map((profile) => shardOf(nameId(profile), 3));
+  expect(new Set(shards).size).toBe(3);
+  await controller.stop();
+  const replicas = await Promise.all([scene().startReplica(3), scene().startReplica(3)]);
+  onTestFinished(async () => {
+    await Promise.all(replicas.map((replica) => replica.stop()));
+    scene().controller = await scene().startController();
+    await removeSet(hub, name);
+  }, 240_000);
+  await waitFor("each replica to serve clusters", async () => {
+    const texts = await Promise.all(replicas.map((replica) => replica.metrics()));
+    return texts.every((text) => /^knfleet_shards_held [12]$/m.test(text));
+  });
+
+  const since = new Date();
+  await hub.admin.create(
+    setOf(name, { ...versionTemplate("1.22"), ...smokedBy("example.com/smoke:1") }),
+  );
+  await phase(hub, name, "Complete");
+  const writes = await Promise.all(fleet.spokes.map((spoke) => writesTo(spoke, since)));
+  const writersOf = (isJob: boolean) =>
+    writes.map((all) => {
+      const chosen = all.filter(({ resource }) => (resource === "jobs") === isJob);
+      return new Set(chosen.map(({ userAgent }) => userAgent));
+    });
+  const each = writersOf(true);
+  expect(each.map(({ size }) => size)).toEqual([1, 1, 1]);
+  expect(new Set(each.flatMap((one) => [...one])).size).toBe(1);
+  // Nothing else is written by a replica that does not serve the cluster.
+  expect(writersOf(false).map(({ size }) => size)).toEqual([1, 1, 1]);
+  expect(new Set(writersOf(false).flatMap((one) => [...one])).size).toBe(2);
+}, 240_000);
 
 test("the API server takes no Job with more than a Job of a check may have, and stores no further field", async () => {
   const { hub } = scene();

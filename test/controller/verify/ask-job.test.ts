@@ -239,10 +239,10 @@ describe("a Job that cannot be made", () => {
     expect(await asks(spoke).asked()).toEqual({ kind: "unasked", message: said });
   });
 
-  test("is no answer on a cluster where another replica writes", async () => {
+  test("is no answer when another replica runs the Jobs by now", async () => {
     const spoke = new Spoke();
     spoke.denied.set("create", new WriteRefusedError());
-    expect(await asks(spoke).asked()).toEqual(unasked("a Job needs a controller with --shards=1"));
+    expect(await asks(spoke).asked()).toEqual(unasked("this process does not hold the Lease"));
   });
 
   test("without the anchor of the component there is none", async () => {
