@@ -31,6 +31,9 @@ export const setLabels = {
   stage: "knfleet.dev/set-stage",
 } as const;
 
+/** On the Job of a check, and on the work that brings it: name of the check. */
+export const checkLabel = "knfleet.dev/check";
+
 /** Annotations of the components that a set stamps. Spec: sets.md 5, 11. */
 export const setAnnotations = {
   /** When the revision was stamped, RFC 3339. Written together with the label of the revision (R4). */

@@ -8,6 +8,7 @@ import { Deadline } from "../access/time/deadline.ts";
 import type { ClusterProfileRef, Component } from "../api/component.ts";
 import { nameId } from "../api/keys.ts";
 import { type Part, shardOf } from "../api/shards.ts";
+import type { SpokeNamespaceMode } from "../installation/installation-namespace.ts";
 import type { Releases } from "../render/release/releases.ts";
 import type { Components } from "./components.ts";
 import { Discovery, type DiscoveryOptions } from "./discovery/discovery.ts";
@@ -15,6 +16,8 @@ import type { Dispatcher } from "./dispatcher.ts";
 import { EventRecorder } from "./events.ts";
 import type { PartWork } from "./leader/leader.ts";
 import type { Log } from "./log.ts";
+import { pulledJobs } from "./pull/check-works.ts";
+import type { PullSettings } from "./pull/pull-deps.ts";
 import type { ReconcileDeps } from "./reconcile/reconcile-deps.ts";
 import type { FleetSetsOptions } from "./sets/fleet-sets-options.ts";
 import { FleetSets } from "./sets/fleet-sets.ts";
@@ -43,6 +46,9 @@ export interface ServedPartsOptions {
   readonly sets: boolean;
   /** Sets of a namespace that are rolled out. */
   readonly maxSetsPerNamespace: number;
+  /** Absent: no cluster may pull. */
+  readonly pull?: Pick<PullSettings, "namespaces">;
+  readonly spokeNamespace: SpokeNamespaceMode;
   /** Absent: no ClusterProfiles are written. */
   readonly discovery?: Pick<DiscoveryOptions, "settings" | "check">;
   /** Whether another process may have written before. */
@@ -222,7 +228,8 @@ export class ServedParts implements PartWork, AsyncDisposable {
     const deps = { ...this.#options, ...this.of("fleet"), spokes: checkSpokes ?? usual };
     const onUnused = (ref: ClusterProfileRef): void => checkSpokes?.release(ref);
     // A hub asks, and a cluster that pulls answers: nobody is answered about the hub itself.
-    if (sets) this.#sets = new FleetSets({ ...deps, onUnused }, signal);
+    const jobsOf = (component: Component, until: AbortSignal) => pulledJobs(component, deps, until);
+    if (sets) this.#sets = new FleetSets({ ...deps, onUnused, pulledJobs: jobsOf }, signal);
     else this.#questions = new HubQuestions(deps);
     if (discovery === undefined) return;
     const isUsed = (profile: string): boolean => this.#options.components.isUsed(profile);

@@ -21,9 +21,9 @@ const kinds = ["good", "bad", "unasked"] as const;
 /** As many as a set may have. */
 const mostChecks = 8;
 
-/** Whether the hub asks a check without a connection to the cluster: those of a URL. */
+/** Whether the hub asks a check without a connection to the cluster: those of a URL, and Jobs, which works bring. */
 export function isOfHub({ ask }: Pick<Check, "ask">): boolean {
-  return "name" in ask && (ask.webhook ?? ask.prometheus?.url) !== undefined;
+  return "name" in ask && (ask.webhook ?? ask.prometheus?.url ?? ask.job) !== undefined;
 }
 
 /** The question about a pulled cluster, for the annotation of its component; undefined: there is none, because the hub asks everything itself. */
@@ -77,16 +77,12 @@ export function shapedAnswer(text: string | undefined): string | undefined {
 export function pulledReply(
   component: Component,
   verification: Verification,
-  { name, ask }: Pick<Check, "name" | "ask">,
+  check: string,
 ): Reply {
-  // Whoever may write a component could have the controller there run anything.
-  if ("name" in ask && ask.job !== undefined) {
-    return { kind: "unasked", message: "a cluster that pulls runs no Job of a check" };
-  }
   const question = questionText(verification);
   const answer = parsedAnswer(component.status?.annotations?.[setAnnotations.answer]);
   const isCurrent = question !== undefined && answer?.id === idOf(question);
-  const reply = isCurrent ? answer.checks.get(name) : undefined;
+  const reply = isCurrent ? answer.checks.get(check) : undefined;
   const message = "the controller on the cluster has not answered yet";
   return reply ?? { kind: "unasked", message };
 }

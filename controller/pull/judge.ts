@@ -123,7 +123,7 @@ export function silenceOf(
 const longestText = 400;
 
 /** Why the agent of Open Cluster Management did not apply a work; undefined when it did, or has not tried the current one yet. */
-function refusalOf(work: ManifestWork | undefined, cluster: string): FleetError | undefined {
+export function refusalOf(work: ManifestWork | undefined, cluster: string): FleetError | undefined {
   const failed = work && manifestsOf(work).find((one) => appliedOf(one)?.status === "False");
   if (work === undefined || failed === undefined) return undefined;
   const { kind = "", name = "" } = failed.resourceMeta ?? {};
@@ -173,7 +173,7 @@ function manifestsOf({ status }: ManifestWork): readonly ManifestStatus[] {
 }
 
 /** The values that the feedback rules of a work asked for, by name; none without a work. Of other types than the rules ask for there are none. */
-function feedbackOf(work: ManifestWork | undefined): ReadonlyMap<string, string> {
+export function feedbackOf(work: ManifestWork | undefined): ReadonlyMap<string, string> {
   const values = (work === undefined ? [] : manifestsOf(work)).flatMap(
     ({ statusFeedback }) => statusFeedback?.values ?? [],
   );

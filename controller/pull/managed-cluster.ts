@@ -20,9 +20,12 @@ import { type LabelSelector, matchesLabels } from "../../sets/select-clusters.ts
 import type { ReconcileDeps } from "../reconcile/reconcile-deps.ts";
 import { managedClusterRef } from "./find-works.ts";
 import { getFrom, orRefusal } from "./hub-works.ts";
-import type { PullDeps } from "./pull-deps.ts";
+import type { PullSettings } from "./pull-deps.ts";
 
-type HubDeps = Pick<ReconcileDeps, "hub" | "references"> & Pick<PullDeps, "pull">;
+export interface ManagedClusterDeps extends Pick<ReconcileDeps, "hub" | "references"> {
+  /** Absent: no cluster may pull. */
+  readonly pull?: Pick<PullSettings, "namespaces">;
+}
 
 /**
  * The ManagedCluster in whose namespace works may be written for a ClusterProfile. Its label alone proves nothing: whoever may write ClusterProfiles writes it, and whoever writes works is
@@ -33,7 +36,7 @@ type HubDeps = Pick<ReconcileDeps, "hub" | "references"> & Pick<PullDeps, "pull"
  */
 export async function managedClusterFor(
   { isRemoval = false, ...ref }: WantedSpoke,
-  deps: HubDeps,
+  deps: ManagedClusterDeps,
   signal: AbortSignal,
 ): Promise<string> {
   const { hub } = deps;
@@ -55,7 +58,7 @@ export async function managedClusterFor(
 function claimedCluster(
   profile: ClusterProfile,
   subject: string,
-  { references, pull }: Pick<HubDeps, "references" | "pull">,
+  { references, pull }: Pick<ManagedClusterDeps, "references" | "pull">,
 ): string {
   const { namespace, labels = {} } = profile.metadata;
   const distrust =
@@ -73,7 +76,7 @@ function claimedCluster(
 
 const longestName = 253;
 
-function unlisted(namespace: string, pull: PullDeps["pull"]): string | undefined {
+function unlisted(namespace: string, pull: ManagedClusterDeps["pull"]): string | undefined {
   if (pull?.namespaces.includes(namespace) === true) return undefined;
   return `Clusters of ClusterProfiles in namespace ${JSON.stringify(namespace)} may not pull (--pull-namespace)`;
 }

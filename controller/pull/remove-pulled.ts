@@ -24,6 +24,7 @@ import { conclude } from "../reconcile/report.ts";
 import { fleetErrorOf, type Outcome } from "../status/outcome.ts";
 import { reportOrphaned, withOrphanHint } from "../uninstall/force-orphan.ts";
 import { uninstall } from "../uninstall/uninstall.ts";
+import { removeCheckWorks } from "./check-works.ts";
 import { findWorks } from "./find-works.ts";
 import { deleteWork, getFrom, isOrphaned, listWorks, markCopy, orphanWork } from "./hub-works.ts";
 import { isApplied, isBehind, silenceOf } from "./judge.ts";
@@ -96,7 +97,11 @@ export async function removeWorks(
     const isGivenUp = orphaningOf(component).kind === "granted";
     if (!isGivenUp) assertPermitted(component, deps);
     const works = await findProven(removal, signal);
-    return isGivenUp ? await orphan(works, removal, signal) : await remove(works, removal, signal);
+    const outcome = await (isGivenUp ? orphan : remove)(works, removal, signal);
+    if (outcome === undefined) {
+      await removeCheckWorks(component, { hub: deps.hub, cluster }, signal);
+    }
+    return outcome;
   } catch (error) {
     signal.throwIfAborted();
     if (!(error instanceof FleetError)) throw error;

@@ -142,6 +142,41 @@ export function agentWork(cluster: string, image: string): Manifest {
   );
 }
 
+/** Conditions with which a Job ends, and the names under which the feedback of its work has them. */
+const jobFeedback: Feedback = [
+  ["complete", '.status.conditions[?(@.type=="Complete")].status'],
+  ["failed", '.status.conditions[?(@.type=="Failed")].status'],
+  ["reason", '.status.conditions[?(@.type=="Failed")].reason'],
+];
+
+/** The work that runs the Job of a check on a cluster, for a component. It has the name, labels and annotations of the Job, which goes with it. It is written once and never changed. */
+export function checkWork(
+  job: Manifest,
+  { cluster, componentUid }: { readonly cluster: string; readonly componentUid: string },
+): Manifest {
+  const { name = "", namespace = "", labels, annotations } = job.metadata;
+  // Works with this label bring components.
+  const { [workLabel.key]: _, ...own } = labels ?? {};
+  const resource = { group: "batch", resource: "jobs", name, namespace };
+  return {
+    apiVersion: workApiVersion,
+    kind: "ManifestWork",
+    metadata: {
+      name,
+      namespace: cluster,
+      labels: { ...own, [componentUidLabel]: componentUid },
+      ...(annotations === undefined ? {} : { annotations }),
+    },
+    spec: {
+      workload: { manifests: [job] },
+      // The template of a Job cannot be changed, and the API server adds to it.
+      manifestConfigs: [
+        { ...configOf(resource, jobFeedback), updateStrategy: { type: "CreateOnly" } },
+      ],
+    },
+  };
+}
+
 // The fields of a component have one owner on the spoke, so that a field that leaves the hub's spec leaves the spoke's, too.
 const ownApply = {
   type: "ServerSideApply",

@@ -9,6 +9,7 @@ import type { RenderOptions } from "../../render/render.ts";
 import type { Components } from "../components.ts";
 import type { EventRecorder } from "../events.ts";
 import type { Log } from "../log.ts";
+import type { VerificationsOptions } from "../verify/verifications.ts";
 
 export interface FleetSetsOptions {
   readonly hub: Pick<
@@ -30,6 +31,8 @@ export interface FleetSetsOptions {
   /** For the checks of rollouts. */
   readonly spokes: Pick<Spokes, "acquire">;
   readonly checkSource: Pick<CheckSource, "ask">;
+  /** How the Jobs of checks reach the cluster of a pulled component. */
+  readonly pulledJobs: NonNullable<VerificationsOptions["pulled"]>["jobsOf"];
   /** Called when the checks of a rollout need the connection to a cluster no more. */
   readonly onUnused: (profile: ClusterProfileRef) => void;
 }

@@ -69,7 +69,10 @@ export class FleetSets implements AsyncDisposable {
     this.#verifications = new Verifications({
       ...options,
       urls: { source: options.checkSource, hub: recentSecrets(client, clock) },
-      componentOf: (component) => options.components.byKey.get(componentId(component)),
+      pulled: {
+        componentOf: (component) => options.components.byKey.get(componentId(component)),
+        jobsOf: options.pulledJobs,
+      },
       onAnswer: (key) => this.#wake([key]),
     });
     const stopped = new Follower(signal, this.#stop.signal).signal;

@@ -1,7 +1,7 @@
 import { type ApiError, isServerFailure } from "../../access/kube/api-error.ts";
 import type { KubeClient } from "../../access/kube/kube-client.ts";
 import { foreignText, redactSecrets } from "../../api/foreign-text.ts";
-import type { KubeObject, OwnerReference } from "../../api/kubernetes.ts";
+import type { KubeObject } from "../../api/kubernetes.ts";
 import { knownResource } from "../../api/resources.ts";
 import { anchorAnnotations, anchorNameOf } from "../../installation/anchor.ts";
 import {
@@ -19,6 +19,7 @@ import {
   type JobCheck,
   jobManifest,
   jobNameOf,
+  type JobPlace,
   type JobSubject,
 } from "./check-job.ts";
 import { failureOfJob, type LogClient } from "./job-failure.ts";
@@ -30,15 +31,9 @@ export type JobClient = LogClient & Pick<KubeClient, "get" | "create" | "remove"
 export interface JobAsking extends JobSubject {
   readonly client: JobClient;
   /** What is known since the first question. No other Job is believed than the one that was seen first. */
-  readonly seen: { place?: Place; uid?: string };
+  readonly seen: { place?: JobPlace; uid?: string };
   /** False: the Job is looked at if it is there, and never made. */
   readonly mayRun: boolean;
-}
-
-/** Where the Jobs of a component are, and what they go with. */
-interface Place {
-  readonly namespace: string;
-  readonly owner: OwnerReference;
 }
 
 const jobs = knownResource("batch/v1", "Job");
@@ -95,7 +90,7 @@ function isTrue(job: KubeObject, type: string): boolean {
 }
 
 /** The namespace of the installation, with its anchor. */
-async function placeOf({ client, component }: JobAsking, signal: AbortSignal): Promise<Place> {
+async function placeOf({ client, component }: JobAsking, signal: AbortSignal): Promise<JobPlace> {
   const name = anchorNameOf({ kind: component.kind, name: component.metadata.name });
   const recorded = recordedNamespace(component);
   for (const namespace of recorded === undefined ? possibleNamespaces(component) : [recorded]) {
@@ -116,7 +111,7 @@ async function placeOf({ client, component }: JobAsking, signal: AbortSignal): P
 /** Makes the Job, and deletes those of earlier revisions. */
 async function start(
   check: JobCheck,
-  asking: JobAsking & { readonly place: Place },
+  asking: JobAsking & { readonly place: JobPlace },
   signal: AbortSignal,
 ): Promise<KubeObject> {
   const { client, seen, mayRun, place, component } = asking;

@@ -22,7 +22,10 @@ export interface Asker {
   /** Absent: nothing asks the URLs of a set but the controller. */
   readonly urls?: UrlAsker;
   /** Absent: no Job is looked at, because the cluster has no revision of the set. */
-  readonly jobs?: Omit<JobAsking, "client">;
+  readonly jobs?: Omit<JobAsking, "client"> & {
+    /** What runs the Jobs. Absent: the cluster itself. */
+    readonly clientOf?: () => Promise<JobClient>;
+  };
 }
 
 /** Asks one check. What cannot be asked is `unasked`, never good. Rejects with the reason of the signal, and with a bug of this program. */
@@ -63,7 +66,8 @@ async function answerOf(
   if (webhook !== undefined) return askWebhook(webhook, subject, urlAsker(), signal);
   if (job !== undefined) {
     if (jobs === undefined) throw new Unasked("only a rollout runs its Job");
-    return askJob({ name, job }, { ...jobs, client: await clientOf() }, signal);
+    const client = await (jobs.clientOf ?? clientOf)();
+    return askJob({ name, job }, { ...jobs, client }, signal);
   }
   // The schema asks for one of them.
   if (prometheus === undefined) throw new Unasked("the check asks nothing");

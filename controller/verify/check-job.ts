@@ -1,5 +1,5 @@
 import type { Component } from "../../api/component.ts";
-import { type CheckSpec, setAnnotations, setLabels } from "../../api/fleet-set.ts";
+import { checkLabel, type CheckSpec, setAnnotations, setLabels } from "../../api/fleet-set.ts";
 import type { KubeObject, Manifest, OwnerReference } from "../../api/kubernetes.ts";
 import { hashOf } from "../../render/fields.ts";
 import type { Verification } from "../../sets/check-answer.ts";
@@ -17,12 +17,19 @@ export type JobSubject = Pick<Verification, "set" | "component" | "setUid" | "re
 /** Labels of the Jobs of checks. */
 export const checkLabels = {
   managedBy: "app.kubernetes.io/managed-by",
-  check: "knfleet.dev/check",
+  check: checkLabel,
   setUid: setAnnotations.setUid,
 } as const;
 
 /** On a Job: the wish to try again after which it was made. */
 const retriedAtAnnotation = "knfleet.dev/retried-at";
+
+/** Where the Jobs of a component are. */
+export interface JobPlace {
+  readonly namespace: string;
+  /** What they go with. Absent: a ManifestWork brings each, and takes it away. */
+  readonly owner?: OwnerReference;
+}
 
 /** Longer than the longest soak: until then a new process finds the answer. */
 const keptSeconds = 31 * 24 * 3_600;
@@ -41,7 +48,7 @@ export function jobNameOf(
 export function jobManifest(
   check: JobCheck,
   { set, component, setUid, retriedAt = "" }: JobSubject,
-  { namespace, owner }: { readonly namespace: string; readonly owner: OwnerReference },
+  { namespace, owner }: JobPlace,
 ): Manifest {
   const { activeDeadlineSeconds, backoffLimit, template } = check.job;
   const { securityContext, containers } = template.spec;
@@ -61,12 +68,13 @@ export function jobManifest(
         [setAnnotations.updatedAt]: stampOf(component),
         [retriedAtAnnotation]: retriedAt,
       },
-      ownerReferences: [owner],
+      ...(owner === undefined ? {} : { ownerReferences: [owner] }),
     },
     spec: {
       activeDeadlineSeconds,
       backoffLimit,
-      ttlSecondsAfterFinished: keptSeconds,
+      // The agent of Open Cluster Management would run a Job again that is deleted before its work.
+      ...(owner === undefined ? {} : { ttlSecondsAfterFinished: keptSeconds }),
       template: {
         metadata: template.metadata ?? {},
         spec: {

@@ -18,15 +18,22 @@ import {
 import { isOfHub, pulledReply } from "../../sets/pulled-checks.ts";
 import { type Check, checksOf, jitter, patienceOf } from "../../sets/verify.ts";
 import type { Log } from "../log.ts";
-import type { JobAsking } from "./ask-job.ts";
+import type { JobAsking, JobClient } from "./ask-job.ts";
 import type { UrlAsker } from "./ask-url.ts";
 import { ask } from "./ask.ts";
+import type { JobPlace } from "./check-job.ts";
+import { Unasked } from "./unasked.ts";
 
 export interface VerificationsOptions {
   readonly spokes: Pick<Spokes, "acquire">;
   readonly urls: UrlAsker;
-  /** The present state of the component of a cluster. Absent: no cluster is pulled. */
-  readonly componentOf?: (component: Component) => Component | undefined;
+  /** Absent: no cluster is pulled. */
+  readonly pulled?: {
+    /** The present state of the component of a cluster. */
+    readonly componentOf: (component: Component) => Component | undefined;
+    /** How the Jobs of checks reach the cluster of a component. Rejects with a failure that says what keeps them. */
+    readonly jobsOf: (component: Component, signal: AbortSignal) => Promise<PulledJobs>;
+  };
   /** Called when a cluster is not asked any more. */
   readonly onUnused: (profile: ClusterProfileRef) => void;
   /** An answer has changed about a cluster of a set, by `setKeyOf`. */
@@ -35,6 +42,11 @@ export interface VerificationsOptions {
   /** 0 to 1, for the jitter of the intervals. */
   readonly random: () => number;
   readonly log: Log;
+}
+
+interface PulledJobs {
+  readonly client: JobClient;
+  readonly place: JobPlace;
 }
 
 /** What a set asks about one cluster, while it is asked. */
@@ -141,7 +153,7 @@ export class Verifications implements Disposable {
   }
 
   async #ask(
-    verification: Verification & Omit<JobAsking, "client">,
+    verification: Verification & Pick<JobAsking, "seen" | "mayRun">,
     check: Check,
     signal: AbortSignal,
   ): Promise<Reply> {
@@ -151,8 +163,11 @@ export class Verifications implements Disposable {
     using limit = new Deadline(clock, check.limitMs, signal);
     const clientOf = async (): Promise<KubeClient> =>
       (await spokes.acquire(namespacedName(verification.cluster), limit.signal)).client;
+    const jobClientOf = (): Promise<JobClient> =>
+      this.#isPulled(verification) ? this.#pulledJobs(verification, limit.signal) : clientOf();
     try {
-      return await ask(check, verification, { clientOf, urls, jobs: verification }, limit.signal);
+      const jobs = { ...verification, clientOf: jobClientOf };
+      return await ask(check, verification, { clientOf, urls, jobs }, limit.signal);
     } catch (err) {
       signal.throwIfAborted();
       if (limit.signal.aborted) {
@@ -164,15 +179,28 @@ export class Verifications implements Disposable {
   }
 
   /** Whether the controller on a pulled cluster asks a check, and the status of its component has the answer. */
-  #isTold({ component }: Verification, check: Check): boolean {
-    const mayBePulled = this.#options.componentOf !== undefined;
-    return mayBePulled && !isOfHub(check) && managedClusterOf(component) !== undefined;
+  #isTold(verification: Verification, check: Check): boolean {
+    return this.#isPulled(verification) && !isOfHub(check);
+  }
+
+  #isPulled({ component }: Verification): boolean {
+    return this.#options.pulled !== undefined && managedClusterOf(component) !== undefined;
   }
 
   #told(verification: Verification, check: Check): Reply {
     const { component } = verification;
-    const present = this.#options.componentOf?.(component) ?? component;
-    return pulledReply(present, verification, check);
+    const present = this.#options.pulled?.componentOf(component) ?? component;
+    return pulledReply(present, verification, check.name);
+  }
+
+  async #pulledJobs(
+    { component, seen }: Verification & Pick<JobAsking, "seen">,
+    signal: AbortSignal,
+  ): Promise<JobClient> {
+    const jobs = await this.#options.pulled?.jobsOf(component, signal);
+    if (jobs === undefined) throw new Unasked("the cluster is not pulled");
+    seen.place = jobs.place;
+    return jobs.client;
   }
 
   /** Waits for a place of the namespace, and then for one of all. */

@@ -47,6 +47,7 @@ function partsIn({ clock, log = silentLog, ...around }: Surroundings): ServedPar
     shards: 1,
     sets: false,
     maxSetsPerNamespace: 1,
+    spokeNamespace: "Component",
     mayFollowAnother: false,
     start: ignore,
     onChange: ignore,

@@ -4,7 +4,8 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 
 import { agentWorkName, managedClusterAnnotation, workApiVersion } from "../../api/delivery.ts";
 import { recordAt } from "../../api/fields.ts";
-import { setAnnotations, steering } from "../../api/fleet-set.ts";
+import { checkLabel, setAnnotations, steering } from "../../api/fleet-set.ts";
+import type { KubeObject } from "../../api/kubernetes.ts";
 import { agentNamespace } from "../../controller/pull/agent.ts";
 import { applyFile } from "../fleet/hub-access.ts";
 import { valueAt } from "../fleet/json-record.ts";
@@ -166,7 +167,8 @@ test("a canary that cannot be dialled is verified by the controller there, and h
   const canary = fleet().spoke(0);
   await useKnative(canary);
   const stored = recordAt(await hub.admin.get(setKey(set)), "spec", "rollout");
-  const rollout = { ...stored, verify: { workloads: { within: "5s" } } };
+  // Long enough that the Trigger breaks before the workloads have passed.
+  const rollout = { ...stored, verify: { workloads: { within: "20s" } } };
   await hub.admin.patch(setKey(set), { spec: { ...versionTemplate("1.22"), rollout } });
   const asked = await clustersOf(hub, set, { verifying: 1 });
   expect(valueAt(asked, "status", "notable", 0)).toMatchObject({
@@ -184,6 +186,49 @@ test("a canary that cannot be dialled is verified by the controller there, and h
     reason: "WorkloadsBroken",
     message:
       "Check workloads: 1 of 1 broke since the cluster got the revision: Trigger shop/orders (BrokerGone)",
+  });
+  expect(await versionsOf(hub, set)).toEqual({ "spoke-1": "1.22.0", "spoke-2": "1.23.0" });
+}, 300_000);
+
+/** A rollout that runs this image on each cluster. */
+async function smokedBy(image: string): Promise<object> {
+  const { admin } = fleet().hub;
+  const rollout = recordAt(await admin.get(setKey(set)), "spec", "rollout");
+  const job = { template: { spec: { containers: [{ name: "smoke", image }] } } };
+  return { rollout: { ...rollout, verify: { workloads: null, checks: [{ name: "smoke", job }] } } };
+}
+
+/** The Jobs of checks on a spoke. */
+function jobsOn(spoke: number): Promise<readonly KubeObject[]> {
+  const { admin } = fleet().spoke(spoke);
+  const namespace = "knative-eventing";
+  return admin.list({ apiVersion: "batch/v1", kind: "Job", namespace, labelSelector: checkLabel });
+}
+
+test("a canary that cannot be dialled runs the Job of a check by a work, and the feedback says how it ended", async () => {
+  const { hub } = fleet();
+  const good = await smokedBy("example.com/smoke:1");
+  await hub.admin.patch(setKey(set), { spec: { ...versionTemplate("1.23"), ...good } });
+  await approveCanary();
+  await phase(hub, set, "Complete");
+  expect(await images()).toEqual(["1.23.0", "1.23.0"]);
+  const jobs = (await Promise.all([0, 1].map(jobsOn))).flat();
+  const owners = jobs.map(({ metadata }) => metadata.ownerReferences?.map(({ kind }) => kind));
+  expect(owners).toEqual([["AppliedManifestWork"], ["ConfigMap"]]);
+
+  const bad = await smokedBy("example.com/fails:1");
+  await hub.admin.patch(setKey(set), { spec: { ...versionTemplate("1.22"), ...bad } });
+  const halted = await phase(hub, set, "Halted");
+  const [failed, ...others] = await waitFor("the first Job to go", async () => {
+    const left = await jobsOn(0);
+    return left.length === 1 && left;
+  });
+  expect(others).toEqual([]);
+  expect(valueAt(halted, "status", "notable", 0)).toMatchObject({
+    cluster: `${setNamespace}/spoke-1`,
+    state: "Failed",
+    reason: "CheckFailed",
+    message: `Check smoke: Job ${failed?.metadata.name} failed (BackoffLimitExceeded)`,
   });
   expect(await versionsOf(hub, set)).toEqual({ "spoke-1": "1.22.0", "spoke-2": "1.23.0" });
 }, 300_000);

@@ -18,6 +18,7 @@ import { setAnnotations, type VerifySpec } from "../../api/fleet-set.ts";
 import type { Verification } from "../../sets/check-answer.ts";
 import {
   answerText,
+  isOfHub,
   pulledReply,
   questionOf,
   questionText,
@@ -118,10 +119,8 @@ describe("the answer", () => {
       ]),
     );
     const component = answered(shapedAnswer(text) ?? "");
-    expect(
-      pulledReply(component, verification, { name: "workloads", ask: everything.workloads }),
-    ).toEqual(bad);
-    expect(pulledReply(component, verification, { name: "rate", ask: local })).toEqual(good);
+    expect(pulledReply(component, verification, "workloads")).toEqual(bad);
+    expect(pulledReply(component, verification, "rate")).toEqual(good);
   });
 
   test("to an earlier question, and none, are not good", () => {
@@ -131,22 +130,16 @@ describe("the answer", () => {
       message: "the controller on the cluster has not answered yet",
     };
     const later = { ...verification, stamp: "13:00:00" };
-    expect(pulledReply(answered(text), later, { name: "rate", ask: local })).toEqual(unasked);
-    expect(
-      pulledReply(answered(text), verification, { name: "workloads", ask: everything.workloads }),
-    ).toEqual(unasked);
-    expect(pulledReply(pulled, verification, { name: "rate", ask: local })).toEqual(unasked);
+    expect(pulledReply(answered(text), later, "rate")).toEqual(unasked);
+    expect(pulledReply(answered(text), verification, "workloads")).toEqual(unasked);
+    expect(pulledReply(pulled, verification, "rate")).toEqual(unasked);
   });
 
-  test("to a Job is never good: none is run there", () => {
+  test("is not asked for of a Job, which a work brings", () => {
     const smoke = { name: "smoke", noData: "Fail", job } as const;
-    const withJob = asking({ checks: [smoke, local] });
-    expect(questionText(withJob)).not.toContain("smoke");
-    const text = answerText(idOf(withJob), new Map([["smoke", good]]));
-    expect(pulledReply(answered(text), withJob, { name: "smoke", ask: smoke })).toEqual({
-      kind: "unasked",
-      message: "a cluster that pulls runs no Job of a check",
-    });
+    expect(questionText(asking({ checks: [smoke, local] }))).not.toContain("smoke");
+    const ask = { patienceMs: 0, ask: smoke };
+    expect([isOfHub(ask), isOfHub({ ask: local })]).toEqual([true, false]);
   });
 
   test("is short and of one line, whatever a cluster says", () => {

@@ -11,6 +11,7 @@ import { ocmLabels } from "../../../controller/sets/find-selection.ts";
 import type { FleetSetsOptions } from "../../../controller/sets/fleet-sets-options.ts";
 import { FleetSets } from "../../../controller/sets/fleet-sets.ts";
 import { apiError } from "../../support/api-error.ts";
+import { unexpected } from "../../support/bare-client.ts";
 import { settled } from "../../support/fake-clock.ts";
 import { keptLines } from "../../support/kept-lines.ts";
 import { silentLog } from "../../support/silent-log.ts";
@@ -93,6 +94,7 @@ function lead(hub: SetHub, placements: Promise<void>): void {
       spokes: { acquire: () => Promise.reject(new Error("nobody asks")) },
       onUnused: () => undefined,
       checkSource: new CheckSource({ sources: [], userAgent: "knfleet-test" }),
+      pulledJobs: unexpected,
       maxSetsPerNamespace: 100,
       log: silentLog,
     },

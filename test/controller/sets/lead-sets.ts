@@ -9,6 +9,7 @@ import { Components } from "../../../controller/components.ts";
 import type { FleetSetsOptions } from "../../../controller/sets/fleet-sets-options.ts";
 import { FleetSets } from "../../../controller/sets/fleet-sets.ts";
 import { apiError } from "../../support/api-error.ts";
+import { unexpected } from "../../support/bare-client.ts";
 import { settled } from "../../support/fake-clock.ts";
 import { silentLog } from "../../support/silent-log.ts";
 import { emptyReleases } from "./empty-releases.ts";
@@ -96,6 +97,7 @@ export function leadSetsOn(
       spokes,
       onUnused: () => undefined,
       checkSource: new CheckSource({ sources: [], userAgent: "knfleet-test" }),
+      pulledJobs: unexpected,
       clock,
       random: () => 0.5,
       log,

@@ -80,7 +80,7 @@ function cluster(annotations: Readonly<Record<string, string>>) {
       byKey.set(key, stored());
       questions.componentChanged(stored());
     },
-    reply: () => pulledReply(stored(), verification, { name: "rate", ask: check }),
+    reply: () => pulledReply(stored(), verification, "rate"),
   };
 }
 

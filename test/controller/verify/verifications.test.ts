@@ -74,7 +74,7 @@ function asking(
       hub: new MemoryHub(),
       source: new CheckSource({ sources: [], userAgent: "knfleet-test" }),
     },
-    ...(componentOf !== undefined && { componentOf }),
+    ...(componentOf !== undefined && { pulled: { componentOf, jobsOf: unexpected } }),
     clock,
     random: () => 0.5,
     log,
