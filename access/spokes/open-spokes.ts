@@ -10,6 +10,7 @@ import type { ProviderFile } from "../providers/provider-config.ts";
 import { loadProviderFile } from "../providers/provider-file.ts";
 import { isShared, type ReferencePolicy } from "../providers/reference-policy.ts";
 import { assertSomeUsable } from "../providers/select-provider.ts";
+import type { Clock } from "../time/clock.ts";
 import { ConnectTurns } from "./connect-turns.ts";
 import { type AccessOutcome, notConfigured } from "./resolved-access.ts";
 import type { SpokeDeps } from "./spoke-deps.ts";
@@ -18,10 +19,26 @@ import { type SpokeLog, SpokeLogger } from "./spoke-logger.ts";
 import { SpokeProfiles } from "./spoke-profiles.ts";
 import type { SpokeConnection, Spokes, SpokeState, WantedSpoke } from "./spokes.ts";
 
-export interface SpokesOptions extends Omit<
-  SpokeDeps,
-  "plugins" | "homes" | "turns" | "answers" | "kept" | "hub"
-> {
+/** What all connections of a process may take together. */
+export interface SpokeLimits {
+  readonly plugins: PluginLimits;
+  readonly turns: ConnectTurns;
+  readonly answers: AnswerBudget;
+  readonly kept: KeepBudget;
+}
+
+export function newSpokeLimits(clock: Clock): SpokeLimits {
+  return {
+    plugins: new PluginLimits(clock),
+    turns: new ConnectTurns(clock),
+    answers: new AnswerBudget(),
+    kept: new KeepBudget(),
+  };
+}
+
+export interface SpokesOptions extends Omit<SpokeDeps, keyof SpokeLimits | "homes" | "hub"> {
+  /** Absent: limits of its own. */
+  readonly limits?: SpokeLimits;
   readonly hub: Pick<KubeClient, "get" | "list" | "watch">;
   /** Path of the provider file. Without it and without `providers` every `acquire` throws `AccessProviderNotConfigured`. */
   readonly providerFile?: string;
@@ -61,7 +78,6 @@ const usualReleaseMs = 60_000;
 class SpokeFleet implements Spokes {
   readonly #options: SpokesOptions;
   readonly #deps: SpokeDeps;
-  readonly #plugins: PluginLimits;
   readonly #homes: PluginHomes;
   readonly #stop = new AbortController();
   readonly #listeners = new Set<(ref: ClusterProfileRef) => void>();
@@ -72,26 +88,19 @@ class SpokeFleet implements Spokes {
   readonly #logger: SpokeLogger;
 
   constructor(options: SpokesOptions, providers: ProviderFile | undefined) {
-    const { clock } = options;
     this.#options = options;
-    this.#plugins = new PluginLimits(clock);
+    const { limits = newSpokeLimits(options.clock) } = options;
     this.#homes = new PluginHomes(options.pluginHomeDir);
     this.#logger = new SpokeLogger(options);
     const onSharedToken = (spoke: string, others: readonly string[]): void =>
       this.#logger.logSharedToken(spoke, others);
-    const limits = {
-      plugins: this.#plugins,
-      homes: this.#homes,
-      turns: new ConnectTurns(clock),
-      answers: new AnswerBudget(),
-      kept: new KeepBudget(),
-    };
     const conceals = mayBeTenants(options.trust);
-    this.#deps = { ...options, ...limits, onSharedToken, onBug: this.#logger.logBug, conceals };
+    const reports = { onSharedToken, onBug: this.#logger.logBug };
+    this.#deps = { ...options, ...limits, homes: this.#homes, ...reports, conceals };
     // Without providers no spoke can be reached, and the hub needs no ClusterProfiles at all.
     if (providers === undefined) return;
     this.#profiles = new SpokeProfiles(
-      { ...options, place: providerPlace(options), plugins: this.#plugins, logger: this.#logger },
+      { ...options, place: providerPlace(options), plugins: limits.plugins, logger: this.#logger },
       providers,
       {
         onOutcome: (ref, outcome) => {

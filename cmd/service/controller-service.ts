@@ -6,7 +6,7 @@ import type { ProviderFile } from "../../access/providers/provider-config.ts";
 import { isShared } from "../../access/providers/reference-policy.ts";
 import { openReferences } from "../../access/providers/references.ts";
 import type { StepObserver } from "../../access/spokes/attempt-steps.ts";
-import { openSpokes, type SpokesOptions } from "../../access/spokes/open-spokes.ts";
+import { newSpokeLimits, openSpokes, type SpokesOptions } from "../../access/spokes/open-spokes.ts";
 import { PathMetrics } from "../../access/spokes/path-metrics.ts";
 import type { Clock } from "../../access/time/clock.ts";
 import { CheckSource } from "../../access/urls/check-source.ts";
@@ -74,7 +74,16 @@ export async function startControllerService(
   const plugins = pluginSettings(flags, environment);
   const { providers } = given;
   const { hub } = hubs.clients;
-  const options = { ...plugins, ...common, providers, log, onStep: logSteps(log), trust, hub };
+  const options = {
+    ...plugins,
+    ...common,
+    providers,
+    log,
+    onStep: logSteps(log),
+    trust,
+    hub,
+    limits: newSpokeLimits(clock),
+  };
   const measured = { ...options, path };
   const toSpokes = await openSpokes({ ...measured, ...candidacy.permits.spokes }, signal);
   const spokes = opened.use("the connections to spokes", toSpokes);

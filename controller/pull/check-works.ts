@@ -1,8 +1,9 @@
-import type { KubeClient, KubeList } from "../../access/kube/kube-client.ts";
+import { ifServed } from "../../access/kube/api-error.ts";
+import type { CollectionRef, KubeClient } from "../../access/kube/kube-client.ts";
 import type { Component } from "../../api/component.ts";
 import { managedClusterOf, type ManifestWork, workApiVersion } from "../../api/delivery.ts";
 import { FleetError } from "../../api/errors.ts";
-import { checkLabel } from "../../api/fleet-set.ts";
+import { checkLabel, setAnnotations } from "../../api/fleet-set.ts";
 import type { KubeObject } from "../../api/kubernetes.ts";
 import { knownResource } from "../../api/resources.ts";
 import { componentUidLabel } from "../../installation/anchor.ts";
@@ -52,19 +53,20 @@ function jobClient(
   hub: Pick<KubeClient, "get" | "list" | "create" | "remove">,
   place: { readonly cluster: string; readonly componentUid: string },
 ): JobClient {
-  const { cluster } = place;
+  const { cluster, componentUid } = place;
+  /** The uid of each Job on the cluster, by the uid of its work, since it was first told. */
+  const seen = new Map<string, string>();
   return {
     async get({ name }, _options, signal) {
       const work = asWork(await hub.get(workRef(cluster, name), {}, signal));
       const refusal = refusalOf(work, cluster);
       if (refusal !== undefined) throw refusal;
-      return work && jobOf(work);
+      return work && jobOf(work, seen);
     },
-    async list({ resource, labelSelector = "" }, _options, signal): Promise<KubeList> {
+    async list({ resource }, _options, signal) {
       if (resource.kind !== "Job") return { items: [], resourceVersion: "" };
-      const ref = { resource: works, namespace: cluster, labelSelector };
-      const { items, resourceVersion } = await hub.list(ref, { metadataOnly: true }, signal);
-      return { items, resourceVersion };
+      const ref = worksOf(componentUid, cluster);
+      return await hub.list(ref, { metadataOnly: true }, signal);
     },
     async create(_ref, job, _options, signal) {
       const ref = { resource: works, namespace: cluster };
@@ -76,15 +78,35 @@ function jobClient(
   };
 }
 
-/** The Job of a work, as far as the work tells: it has the metadata of the work. */
-function jobOf(work: ManifestWork): KubeObject {
+/** The works with Jobs of checks that a component has in the namespace of a ManagedCluster. */
+function worksOf(componentUid: string, namespace: string): CollectionRef {
+  const labelSelector = `${componentUidLabel}=${componentUid},${checkLabel}`;
+  return { resource: works, namespace, labelSelector };
+}
+
+/** The Job of a work, as far as the work tells: it has the metadata of the work. Throws FleetError `ApplyFailed` where the feedback is about another Job than before, or one that the work did not bring. */
+function jobOf(work: ManifestWork, seen: Map<string, string>): KubeObject {
+  const { uid, name, labels = {} } = work.metadata;
   const told = feedbackOf(work);
+  const job = { apiVersion: "batch/v1", kind: "Job", metadata: work.metadata };
+  const jobUid = told.get("uid");
+  if (jobUid === undefined) return job;
+  if (told.get("set") !== labels[setAnnotations.setUid]) {
+    throw strange(name, "belongs to somebody else");
+  }
+  const known = seen.get(uid) ?? jobUid;
+  if (known !== jobUid) throw strange(name, "was made anew on the cluster");
+  seen.set(uid, known);
   const reason = told.get("reason");
   const conditions = [
     ...(told.get("complete") === "True" ? [{ type: "Complete", status: "True" }] : []),
     ...(told.get("failed") === "True" ? [{ type: "Failed", status: "True", reason }] : []),
   ];
-  return { apiVersion: "batch/v1", kind: "Job", metadata: work.metadata, status: { conditions } };
+  return { ...job, status: { conditions } };
+}
+
+function strange(name: string, how: string): FleetError {
+  return new FleetError("ApplyFailed", `Job ${name} ${how}`);
 }
 
 /** Deletes the works with the Jobs of checks that were run for a component. Resolves when the deletion is requested. */
@@ -94,12 +116,11 @@ export async function removeCheckWorks(
   signal: AbortSignal,
 ): Promise<void> {
   const { uid } = component.metadata;
-  const labelSelector = `${componentUidLabel}=${uid},${checkLabel}`;
-  const ref = { resource: works, namespace: cluster, labelSelector };
-  const { items } = await orRefusal({ ...ref, name: "" }, () =>
-    hub.list(ref, { metadataOnly: true }, signal),
+  const ref = worksOf(uid, cluster);
+  const found = await orRefusal({ ...ref, name: "" }, () =>
+    ifServed(hub.list(ref, { metadataOnly: true }, signal)),
   );
-  for (const { metadata } of items) {
+  for (const { metadata } of found?.items ?? []) {
     const { labels = {} } = metadata;
     if (labels[componentUidLabel] !== uid || labels[checkLabel] === undefined) continue;
     const own = workRef(cluster, metadata.name);

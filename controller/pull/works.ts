@@ -142,14 +142,22 @@ export function agentWork(cluster: string, image: string): Manifest {
   );
 }
 
-/** Conditions with which a Job ends, and the names under which the feedback of its work has them. */
+/** What the hub is told of the Job of a check: which Job it is, and the conditions with which it ends. */
 const jobFeedback: Feedback = [
+  ["uid", ".metadata.uid"],
+  ["set", `.metadata.labels.${setAnnotations.setUid.replaceAll(".", String.raw`\.`)}`],
   ["complete", '.status.conditions[?(@.type=="Complete")].status'],
   ["failed", '.status.conditions[?(@.type=="Failed")].status'],
   ["reason", '.status.conditions[?(@.type=="Failed")].reason'],
 ];
 
-/** The work that runs the Job of a check on a cluster, for a component. It has the name, labels and annotations of the Job, which goes with it. It is written once and never changed. */
+/** Longer than the longest soak: until then a new process finds the answer. */
+const keptSeconds = 31 * 24 * 3_600;
+
+/**
+ * The work that runs the Job of a check on a cluster, for a component. It has the name, labels and annotations of the Job, which goes with it. It is written once and never changed. When the Job
+ * has ended, Open Cluster Management applies it no more, and deletes the work after 31 days.
+ */
 export function checkWork(
   job: Manifest,
   { cluster, componentUid }: { readonly cluster: string; readonly componentUid: string },
@@ -171,8 +179,13 @@ export function checkWork(
       workload: { manifests: [job] },
       // The template of a Job cannot be changed, and the API server adds to it.
       manifestConfigs: [
-        { ...configOf(resource, jobFeedback), updateStrategy: { type: "CreateOnly" } },
+        {
+          ...configOf(resource, jobFeedback),
+          updateStrategy: { type: "CreateOnly" },
+          conditionRules: [{ type: "WellKnownConditions", condition: "Complete" }],
+        },
       ],
+      deleteOption: { propagationPolicy: "Foreground", ttlSecondsAfterFinished: keptSeconds },
     },
   };
 }

@@ -73,7 +73,7 @@ export function jobManifest(
     spec: {
       activeDeadlineSeconds,
       backoffLimit,
-      // The agent of Open Cluster Management would run a Job again that is deleted before its work.
+      // A work keeps its Job: the agent of Open Cluster Management would run one again that goes before it.
       ...(owner === undefined ? {} : { ttlSecondsAfterFinished: keptSeconds }),
       template: {
         metadata: template.metadata ?? {},

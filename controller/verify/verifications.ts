@@ -49,6 +49,12 @@ interface PulledJobs {
   readonly place: JobPlace;
 }
 
+/** What a set asks about one cluster, for one check. */
+interface CheckAsking extends Verification, Pick<JobAsking, "seen" | "mayRun"> {
+  /** Absent until a Job is asked for. */
+  pulledJobs?: PulledJobs;
+}
+
 /** What a set asks about one cluster, while it is asked. */
 interface Asking extends Verification {
   readonly askedSince: number;
@@ -137,7 +143,7 @@ export class Verifications implements Disposable {
   async #keepAsking(set: string, asking: Asking, check: Check): Promise<void> {
     const { clock, random, log } = this.#options;
     const { signal } = asking.stop;
-    const jobs = { ...asking, seen: {}, mayRun: true };
+    const jobs: CheckAsking = { ...asking, seen: {}, mayRun: true };
     try {
       while (!signal.aborted) {
         const reply = await this.#ask(jobs, check, signal);
@@ -152,11 +158,7 @@ export class Verifications implements Disposable {
     }
   }
 
-  async #ask(
-    verification: Verification & Pick<JobAsking, "seen" | "mayRun">,
-    check: Check,
-    signal: AbortSignal,
-  ): Promise<Reply> {
+  async #ask(verification: CheckAsking, check: Check, signal: AbortSignal): Promise<Reply> {
     const { spokes, urls, clock, log } = this.#options;
     if (this.#isTold(verification, check)) return this.#told(verification, check);
     using _place = await this.#place(verification.set.namespace, signal);
@@ -193,14 +195,11 @@ export class Verifications implements Disposable {
     return pulledReply(present, verification, check.name);
   }
 
-  async #pulledJobs(
-    { component, seen }: Verification & Pick<JobAsking, "seen">,
-    signal: AbortSignal,
-  ): Promise<JobClient> {
-    const jobs = await this.#options.pulled?.jobsOf(component, signal);
-    if (jobs === undefined) throw new Unasked("the cluster is not pulled");
-    seen.place = jobs.place;
-    return jobs.client;
+  async #pulledJobs(asking: CheckAsking, signal: AbortSignal): Promise<JobClient> {
+    asking.pulledJobs ??= await this.#options.pulled?.jobsOf(asking.component, signal);
+    if (asking.pulledJobs === undefined) throw new Unasked("the cluster is not pulled");
+    asking.seen.place = asking.pulledJobs.place;
+    return asking.pulledJobs.client;
   }
 
   /** Waits for a place of the namespace, and then for one of all. */
@@ -235,6 +234,10 @@ function isOpenQuestion(known: Asking, verification: Verification): boolean {
 }
 
 function isSameQuestion(one: Verification, other: Verification): boolean {
-  const { stamp, stage, spec } = one;
-  return stamp === other.stamp && stage === other.stage && isSameJson(spec, other.spec);
+  const { stamp, stage, spec, component } = one;
+  // A component that is handed from works to the hub, or back, is asked in another way.
+  const isSameWay = managedClusterOf(component) === managedClusterOf(other.component);
+  return (
+    isSameWay && stamp === other.stamp && stage === other.stage && isSameJson(spec, other.spec)
+  );
 }

@@ -8,7 +8,7 @@ import { checkLabel, setAnnotations, steering } from "../../api/fleet-set.ts";
 import type { KubeObject } from "../../api/kubernetes.ts";
 import { agentNamespace } from "../../controller/pull/agent.ts";
 import { applyFile } from "../fleet/hub-access.ts";
-import { valueAt } from "../fleet/json-record.ts";
+import { conditionOf, valueAt } from "../fleet/json-record.ts";
 import { startOcm } from "../fleet/ocm/ocm.ts";
 import { useFleet } from "../fleet/use-fleet.ts";
 import { waitFor } from "../fleet/wait-for.ts";
@@ -35,6 +35,7 @@ const stack = new AsyncDisposableStack();
 const docs = resolve(import.meta.dirname, "../../docs");
 const group = "cluster.open-cluster-management.io";
 const set = "prod";
+const works = { apiVersion: workApiVersion, kind: "ManifestWork" };
 let releaseDir: string;
 
 // Open Cluster Management knows both spokes. The first one cannot be dialled, and is the canary.
@@ -215,6 +216,15 @@ test("a canary that cannot be dialled runs the Job of a check by a work, and the
   const jobs = (await Promise.all([0, 1].map(jobsOn))).flat();
   const owners = jobs.map(({ metadata }) => metadata.ownerReferences?.map(({ kind }) => kind));
   expect(owners).toEqual([["AppliedManifestWork"], ["ConfigMap"]]);
+  // Open Cluster Management applies a work no more that is complete: the Job is not run again.
+  await waitFor("the work to be complete", async () => {
+    const [work] = await hub.admin.list({
+      ...works,
+      namespace: "spoke-1",
+      labelSelector: checkLabel,
+    });
+    return work !== undefined && conditionOf(work, "Complete")?.status === "True";
+  });
 
   const bad = await smokedBy("example.com/fails:1");
   await hub.admin.patch(setKey(set), { spec: { ...versionTemplate("1.22"), ...bad } });
@@ -236,7 +246,6 @@ test("a canary that cannot be dialled runs the Job of a check by a work, and the
 test("a set that is deleted with its components leaves no works", async () => {
   const { hub, spokes } = fleet();
   await removeSet(hub, set);
-  const works = { apiVersion: workApiVersion, kind: "ManifestWork" };
   await waitFor("the agent to go", async () => (await hub.admin.list(works)).length === 0, {
     timeoutMs: 120_000,
   });

@@ -32,8 +32,11 @@ export async function useKnative(spoke: Cluster): Promise<void> {
   const { admin } = spoke;
   await admin.apply({ apiVersion: "v1", kind: "Namespace", metadata: { name: "shop" } });
   await admin.apply(triggerDefinition());
-  await waitFor("the kind Trigger", () => admin.apply(trigger).catch(() => undefined));
+  const made = await waitFor("the kind Trigger", () => admin.apply(trigger).catch(() => undefined));
   await saysReady(spoke, "True");
+  // Times of objects are whole seconds, and one that is no older than a revision was not broken by it.
+  const created = Date.parse(made.metadata.creationTimestamp ?? "");
+  await waitFor("the next second", async () => Date.now() >= created + 1_000);
 }
 
 /** What its controller says of the Trigger. */

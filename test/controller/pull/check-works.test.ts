@@ -5,6 +5,7 @@ import type { Component } from "../../../api/component.ts";
 import { pulledJobs, removeCheckWorks } from "../../../controller/pull/check-works.ts";
 import { askJob } from "../../../controller/verify/ask-job.ts";
 import { type JobPlace, jobNameOf } from "../../../controller/verify/check-job.ts";
+import { apiError } from "../../support/api-error.ts";
 import { bareClient } from "../../support/bare-client.ts";
 import { name } from "../dispatched-hub.ts";
 import { hubThatPulls, pulled } from "./pull-hub.ts";
@@ -36,6 +37,13 @@ function hubWithJobs(options: Parameters<typeof hubThatPulls>[0] = {}) {
     const status = { resourceStatus: { manifests: [manifest] } };
     memory.edit("ManifestWork", work?.metadata.name ?? "", { status });
   };
+  const begin = async (component = stamped(), retriedAt?: string) => {
+    const { client, place } = await pulledJobs(component, deps, signal);
+    const seen: { place?: JobPlace } = { place };
+    const retry = retriedAt === undefined ? {} : { retriedAt };
+    const asking = { set, setUid, component, client, seen, mayRun: true, ...retry };
+    return () => askJob(check, asking, signal);
+  };
   return {
     memory,
     hub,
@@ -47,23 +55,21 @@ function hubWithJobs(options: Parameters<typeof hubThatPulls>[0] = {}) {
         conditions: [{ type: "Applied", status: "False", message }],
       }),
     /** What the feedback of the work says. */
-    report: (told: Readonly<Record<string, string>>): void => {
+    report: (told: Readonly<Record<string, string | undefined>>): void => {
       const values = Object.entries(told).map(([key, string]) => ({
         name: key,
         fieldValue: { string },
       }));
       tell({ statusFeedback: { values } });
     },
-    ask: async (component = stamped(), retriedAt?: string): Promise<unknown> => {
-      const { client, place } = await pulledJobs(component, deps, signal);
-      const seen: { place?: JobPlace } = { place };
-      const retry = retriedAt === undefined ? {} : { retriedAt };
-      const asking = { set, setUid, component, client, seen, mayRun: true, ...retry };
-      return askJob(check, asking, signal);
-    },
+    begin,
+    /** Asks once, as a new process. */
+    ask: async (component?: Component, retriedAt?: string) => (await begin(component, retriedAt))(),
   };
 }
 
+/** Which Job the feedback is about. */
+const own = { uid: "a", set: setUid };
 const notEnded = /^Job knfleet-smoke-[0-9a-f]{10} has not ended yet$/;
 
 describe("the Job of a check on a pulled cluster", () => {
@@ -84,10 +90,14 @@ describe("the Job of a check on a pulled cluster", () => {
       metadata: { namespace: "knative-serving", name: jobName },
       spec: { backoffLimit: 0, template: { spec: { automountServiceAccountToken: false } } },
     });
-    // The agent would run it again.
+    // The agent would run a Job again that goes before its work has ended.
     expect(job.spec).not.toHaveProperty("ttlSecondsAfterFinished");
     expect(job.metadata).not.toHaveProperty("ownerReferences");
-    expect(spec.manifestConfigs[0].updateStrategy).toEqual({ type: "CreateOnly" });
+    expect(spec.manifestConfigs[0]).toMatchObject({
+      updateStrategy: { type: "CreateOnly" },
+      conditionRules: [{ type: "WellKnownConditions", condition: "Complete" }],
+    });
+    expect(spec.deleteOption).toMatchObject({ ttlSecondsAfterFinished: 2_678_400 });
   });
 
   test.each([
@@ -107,7 +117,7 @@ describe("the Job of a check on a pulled cluster", () => {
   ])("ends as the feedback of the work says: %j", async (told, reply) => {
     const { ask, report } = hubWithJobs();
     await expect(ask()).rejects.toThrow(notEnded);
-    report(told);
+    report({ ...own, ...told });
     expect(await ask()).toEqual(reply);
   });
 
@@ -120,11 +130,28 @@ describe("the Job of a check on a pulled cluster", () => {
     await expect(ask()).rejects.toThrow("the work agent may not apply Job smoke");
   });
 
+  test.each([
+    ["was made anew on the cluster", [own, { ...own, uid: "b", complete: "True" }]],
+    ["belongs to somebody else", [{ uid: "a", set: "other", complete: "True" }]],
+    ["belongs to somebody else", [{ uid: "a", complete: "True" }]],
+  ])("is no answer when it %s: %j", async (said, told) => {
+    const { begin, report } = hubWithJobs();
+    const ask = await begin();
+    await expect(ask()).rejects.toThrow(notEnded);
+    for (const values of told.slice(0, -1)) {
+      report(values);
+      // oxlint-disable-next-line no-await-in-loop -- one after another
+      await expect(ask()).rejects.toThrow(notEnded);
+    }
+    report(told.at(-1) ?? {});
+    await expect(ask()).rejects.toThrow(said);
+  });
+
   test("is run again after a retry, when its work is gone", async () => {
     const { ask, report, works } = hubWithJobs();
     await expect(ask()).rejects.toThrow(notEnded);
     const first = works()[0]?.metadata.uid;
-    report({ failed: "True" });
+    report({ ...own, failed: "True" });
     await expect(ask(stamped(), "12:00")).rejects.toThrow("is run again");
     expect(works()).toEqual([]);
     await expect(ask(stamped(), "12:00")).rejects.toThrow(notEnded);
@@ -152,6 +179,13 @@ describe("the Job of a check on a pulled cluster", () => {
     await expect(ask(component)).rejects.toThrow("leads to another ManagedCluster");
     expect(works()).toEqual([]);
   });
+});
+
+test("a hub without Open Cluster Management has no works to remove", async () => {
+  const { hub, works } = hubWithJobs();
+  const bare = { ...hub, list: () => Promise.reject(apiError(404, "NotFound")) };
+  await removeCheckWorks(stamped(), { hub: bare, cluster: "spoke-1" }, signal);
+  expect(works()).toEqual([]);
 });
 
 test("the works of a component go with it, and no others", async () => {

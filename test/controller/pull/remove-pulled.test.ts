@@ -16,6 +16,8 @@ interface Scene {
   readonly work?: object;
   /** Uid of the component of that work; default: its own. */
   readonly workOf?: string;
+  /** A work with the Job of a check is there. */
+  readonly check?: true;
   /** Names of further components that are pulled to the same cluster. */
   readonly others?: readonly string[];
   /** ClusterProfile of the further components; default: the same. */
@@ -31,6 +33,10 @@ async function removed(scene: Scene) {
   if (scene.withoutProfile === true) memory.drop("ClusterProfile", "spoke-1");
   storeWork("knfleet-agent");
   if (work !== undefined) storeWork(workName, work, workOf);
+  if (scene.check === true) {
+    const labels = { "knfleet.dev/component-uid": uid, "knfleet.dev/check": "smoke" };
+    storeWork("knfleet-smoke", { labels });
+  }
   const stored = await attempt(
     pulled({
       annotations: { ...record, ...annotations },
@@ -64,6 +70,15 @@ test("the agent goes with the last component, and then the finalizer", async () 
   const { requests, stored } = await removed({});
   expect(requests).toEqual(["delete knfleet-agent"]);
   expect(stored?.metadata.finalizers).toEqual([]);
+});
+
+test("the Jobs of its checks go with the last of its works, also where it is orphaned", async () => {
+  for (const annotations of [{}, orphaning]) {
+    // oxlint-disable-next-line no-await-in-loop -- one after another
+    const { requests, stored } = await removed({ check: true, annotations, others: ["b"] });
+    expect(requests).toEqual(["delete knfleet-smoke"]);
+    expect(stored?.metadata.finalizers).toEqual([]);
+  }
 });
 
 test("the agent stays for another component of the cluster", async () => {

@@ -8,7 +8,10 @@ import type { ClusterProfileRef, Component } from "../../../api/component.ts";
 import { managedClusterAnnotation } from "../../../api/delivery.ts";
 import { FleetError } from "../../../api/errors.ts";
 import { setAnnotations } from "../../../api/fleet-set.ts";
-import { Verifications } from "../../../controller/verify/verifications.ts";
+import {
+  Verifications,
+  type VerificationsOptions,
+} from "../../../controller/verify/verifications.ts";
 import type { Verification } from "../../../sets/check-answer.ts";
 import { answerText, questionOf, questionText } from "../../../sets/pulled-checks.ts";
 import { bareClient, unexpected } from "../../support/bare-client.ts";
@@ -49,6 +52,7 @@ function asking(
   list?: KubeClient["list"],
   given?: KubeClient,
   componentOf?: (component: Component) => Component,
+  jobsOf: NonNullable<VerificationsOptions["pulled"]>["jobsOf"] = unexpected,
 ) {
   const clock = new FakeClock();
   const { log, lines } = keptLines();
@@ -74,7 +78,7 @@ function asking(
       hub: new MemoryHub(),
       source: new CheckSource({ sources: [], userAgent: "knfleet-test" }),
     },
-    ...(componentOf !== undefined && { pulled: { componentOf, jobsOf: unexpected } }),
+    ...(componentOf !== undefined && { pulled: { componentOf, jobsOf } }),
     clock,
     random: () => 0.5,
     log,
@@ -250,6 +254,39 @@ test("a pulled cluster is not connected to: what its controller answers counts, 
   await clock.advance(600_000);
   expect([asked(), told]).toEqual([0, ["set", "set"]]);
   expect(answerOf("a")?.at).toBeGreaterThan(clock.date().getTime() - 3_000);
+});
+
+test("the Job of a pulled cluster is a matter of works, until the hub dials the cluster", async () => {
+  const works = new MemoryHub();
+  let proofs = 0;
+  const jobsOf = async () => {
+    proofs += 1;
+    return { client: works, place: { namespace: "knative-serving" } };
+  };
+  const dialled = serving();
+  const pulled = serving({ metadata: { annotations: { [managedClusterAnnotation]: "spoke-1" } } });
+  const { clock, verifications, answerOf, asked } = asking(
+    unexpected,
+    undefined,
+    bareClient({ get: async () => undefined }),
+    (component) => component,
+    jobsOf,
+  );
+  const containers = [{ name: "smoke", image: "example.com/smoke:1" }];
+  const template = { spec: { restartPolicy: "Never", containers } } as const;
+  const job = { activeDeadlineSeconds: 600, backoffLimit: 0, template };
+  const withJob = { checks: [{ name: "rate", noData: "Fail", interval: "10s", job }] } as const;
+  const verification = { ...about("a"), spec: withJob };
+  verifications.ask("set", [{ ...verification, component: pulled }]);
+  await clock.advance(25_000);
+  expect(works.all("Job")).toHaveLength(1);
+  expect(answerOf("a")?.message).toMatch(/has not ended yet$/);
+  expect([asked(), proofs]).toEqual([0, 1]);
+
+  verifications.ask("set", [{ ...verification, component: dialled }]);
+  await clock.advance(1_000);
+  expect([asked(), proofs]).toEqual([1, 1]);
+  expect(answerOf("a")?.message).toMatch(/^ConfigMap .* is not there$/);
 });
 
 test("the workloads of a cluster that two sets ask about are counted once, and no more after that", async () => {
