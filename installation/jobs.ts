@@ -37,24 +37,21 @@ function statusFieldsOf({
   return new Map(fields);
 }
 
-/** Distinguishes Jobs that are gone, because they have done their work, from Jobs that only lost our label. */
-export class VanishedJobs {
-  readonly #seen = new Set<string>();
-  readonly #strays = new Set<string>();
+/**
+ * Jobs of ours, by identity. `live`: it was there when it was last seen. `stray`: it is there without our label. A Job that is neither is gone, because it has done its
+ * work.
+ */
+export type JobSights = ReadonlyMap<string, "live" | "stray">;
 
-  /** A Job of ours exists. */
-  saw(id: string): void {
-    this.#seen.add(id);
-    this.#strays.delete(id);
-  }
+/** A Job of ours exists. */
+export function withLiveJob(jobs: JobSights, id: string): JobSights {
+  return jobs.get(id) === "live" ? jobs : new Map(jobs).set(id, "live");
+}
 
-  /** Whether a Job that the watch does not show exists without our label. `look` is called once each time the Job vanishes. */
-  async isStray(id: string, look: () => Promise<boolean>): Promise<boolean> {
-    if (this.#seen.has(id)) {
-      const isThere = await look();
-      this.#seen.delete(id);
-      if (isThere) this.#strays.add(id);
-    }
-    return this.#strays.has(id);
-  }
+/** A live Job is not shown by the watch any more, and it was asked for. */
+export function withVanishedJob(jobs: JobSights, id: string, isThere: boolean): JobSights {
+  const after = new Map(jobs);
+  if (isThere) after.set(id, "stray");
+  else after.delete(id);
+  return after;
 }

@@ -10,11 +10,3 @@ export interface OwnershipQuestion {
    */
   readonly lost?: ReadonlySet<string>;
 }
-
-/** Ownership of the desired objects, as this process knows it. */
-export class Sharing {
-  /** Shared objects left to other components, by identity, each with a text that names its owner. Result of the last question. */
-  left: ReadonlyMap<string, string> = new Map();
-  /** Identities of objects that were never accepted and that no other component has. */
-  free: ReadonlySet<string> = new Set();
-}

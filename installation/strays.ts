@@ -8,8 +8,8 @@ import type { ObservedObject } from "./observed-object.ts";
 
 interface StrayFacts {
   readonly component: Component;
-  readonly memory: { readonly dismissed: Pick<Dismissed, "has"> };
-  readonly observation: { objects(): ReadonlyMap<string, ObservedObject> };
+  readonly dismissed: Dismissed;
+  readonly observed: ReadonlyMap<string, ObservedObject>;
   readonly desired: Desired;
 }
 
@@ -18,17 +18,17 @@ interface StrayFacts {
  * older state of the cluster was restored. Controllers that copy labels create objects without fields of ours, which are no strays.
  */
 export function strayEntries(
-  { component, memory, observation, desired }: StrayFacts,
+  { component, dismissed, observed, desired }: StrayFacts,
   { entries }: Inventory,
 ): readonly InventoryEntry[] {
   if (desired.objects.length === 0) return [];
   const named = new Set([...desired.objects.map(({ id }) => id), ...entries.map(objectId)]);
   // A second owner is not part of the installation.
   named.add(objectId(secondOwnerKey(component)));
-  return [...observation.objects()].flatMap(([id, record]) => {
+  return [...observed].flatMap(([id, record]) => {
     const { key, fingerprint, deleting } = record;
     if (fingerprint === undefined || deleting || outlives(key)) return [];
-    return named.has(id) || memory.dismissed.has(id, record) ? [] : [{ ...key, hash: "" }];
+    return named.has(id) || dismissed.get(id) === record.uid ? [] : [{ ...key, hash: "" }];
   });
 }
 
@@ -46,21 +46,15 @@ export function isUnwanted(
 
 type Records = ReadonlyMap<string, Pick<ObservedObject, "uid">>;
 
-/** Obsolete objects that need no further step while the watches still show them: they were deleted, or belong to another component. */
-export class Dismissed {
-  readonly #uids = new Map<string, string>();
+/** The uids of obsolete objects that need no further step while the watches still show them, by identity: they were deleted, or belong to another component. */
+export type Dismissed = ReadonlyMap<string, string>;
 
-  has(id: string, { uid }: Pick<ObservedObject, "uid">): boolean {
-    return this.#uids.get(id) === uid;
-  }
+/** With objects in the state in which they were read. */
+export function withDismissed(dismissed: Dismissed, objects: Records): Dismissed {
+  return new Map([...dismissed, ...[...objects].map(([id, { uid }]) => [id, uid] as const)]);
+}
 
-  /** Takes in objects in the state in which they were read. */
-  add(objects: Records): void {
-    for (const [id, { uid }] of objects) this.#uids.set(id, uid);
-  }
-
-  /** Forgets objects that the watches do not show any more. An older state of the cluster may bring them back. */
-  retain(shown: Records): void {
-    for (const id of this.#uids.keys()) if (!shown.has(id)) this.#uids.delete(id);
-  }
+/** Without the objects that the watches do not show any more. An older state of the cluster may bring them back. */
+export function stillShown(dismissed: Dismissed, shown: Records): Dismissed {
+  return new Map([...dismissed].filter(([id]) => shown.has(id)));
 }

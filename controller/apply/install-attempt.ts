@@ -14,7 +14,8 @@ import type { Target } from "../target/target.ts";
 import { type Anchor, type SeenAnchor, writeAnchor } from "./anchor/anchor.ts";
 import { applyRequests, type EngineRequests } from "./apply-requests.ts";
 import type { Progress, Unadopted } from "./change-set.ts";
-import type { Conflict } from "./filters/conflicts.ts";
+import { type Conflict, currentConflicts } from "./filters/conflicts.ts";
+import { withWrittenAnchor } from "./install-state.ts";
 import type { InstallationMemory } from "./installation-memory.ts";
 import type { Unblocked } from "./unblock.ts";
 
@@ -110,7 +111,7 @@ export function recordedAttempt(attempt: Omit<RecordedAttempt, "requests">): Rec
     owner: anchor.owner,
     namespace,
     componentUid: component.metadata.uid,
-    ...(memory.secondOwner === undefined ? {} : { secondOwner: memory.secondOwner }),
+    ...(memory.state.secondOwner && { secondOwner: memory.state.secondOwner }),
     ...(deps.guardsCrds === true && target.profile !== undefined ? { crdGuard: hubId } : {}),
   };
   const isScaled = scaledAmong(attempt.rendered.manifests);
@@ -119,9 +120,10 @@ export function recordedAttempt(attempt: Omit<RecordedAttempt, "requests">): Rec
 }
 
 /** The conflicts of an installation that are not over. */
-export function currentConflicts({ memory, deps }: InstallAttempt): readonly Conflict[] {
+export function allConflicts({ memory, deps }: InstallAttempt): readonly Conflict[] {
   const now = deps.clock.now();
-  return [...memory.anchorConflicts.current(now), ...memory.conflicts.current(now)];
+  const { anchorConflicts, conflicts } = memory.state;
+  return [...currentConflicts(anchorConflicts, now), ...currentConflicts(conflicts, now)];
 }
 
 /** Writes the anchor with an inventory, and remembers both. */
@@ -133,6 +135,6 @@ export async function writeInventory(
   const anchor = await writeAnchor({ component, target, before }, inventory, signal);
   observation.noteSingle(anchor.object);
   deps.pendingChanges?.dropSettled(objectId(anchor.key));
-  memory.noteWritten(anchor);
+  memory.become((state) => withWrittenAnchor(state, anchor));
   return anchor;
 }

@@ -28,15 +28,17 @@ import {
 } from "./anchor/observe-anchor.ts";
 import { isSecondOwnerThere, keepSecondOwner } from "./anchor/second-owner.ts";
 import { type ChangeSet, sorted, type Trouble } from "./change-set.ts";
+import { isHolding } from "./filters/conflicts.ts";
 import { withoutOthers } from "./filters/shared-objects.ts";
 import {
   type InstallAttempt,
-  currentConflicts,
+  allConflicts,
   type InstallDeps,
   type InstallInput,
   recordedAttempt,
   writeInventory,
 } from "./install-attempt.ts";
+import { inventoryFor, inventoryOf, isStored } from "./install-state.ts";
 import { noteDrift, observeAndPlan, observeObjects, watchAll } from "./observe-objects.ts";
 import { sendObjects, type SendResults, unwatchedKinds } from "./send-objects.ts";
 
@@ -57,7 +59,7 @@ export async function install(
   if (prepared.objects.length === 0) return nothingSent(prepared);
   const desired = await locate(prepared, { ...input, deps }, signal);
   const attempt = keeping({ ...input, desired, deps });
-  input.memory.desired = attempt.desired;
+  input.memory.become((state) => ({ ...state, desired: attempt.desired }));
   if (await isIntact(attempt, signal)) return nothingSent(desired, attempt);
   // Reported at once: the report also says that the cluster is resolved.
   deps.onProgress?.({ done: 0, total: desired.objects.length, waiting: [], failed: 0 });
@@ -80,7 +82,7 @@ export async function install(
 function keeping(attempt: InstallAttempt): InstallAttempt {
   const { isHeld = false, desired, memory } = attempt;
   return isHeld && desired.kept === undefined
-    ? { ...attempt, desired: keptBy(desired, memory.inventory) }
+    ? { ...attempt, desired: keptBy(desired, inventoryOf(memory.state)) }
     : attempt;
 }
 
@@ -101,7 +103,7 @@ async function observe(started: InstallAttempt, signal: AbortSignal): Promise<Fa
   const anchorFacts = await observeAnchor(started, signal);
   // Now its inventory is known.
   const full = keeping(started);
-  full.memory.desired = full.desired;
+  full.memory.become((state) => ({ ...state, desired: full.desired }));
   await keepSecondOwner(full, signal);
   const isAnchorLost = anchorFacts.anchor === undefined && wasAnchored(full);
   const { attempt, left } = await withoutOthers(full, { isLost: isAnchorLost }, signal);
@@ -150,13 +152,14 @@ async function recordIntent(plan: Plan, facts: Facts, signal: AbortSignal): Prom
   if (intact === undefined) await deps.gate?.waitUntilOpen(signal);
   const upstream =
     plan.kind === "adopt" ? inventoryEntriesOf(obsoleteAmong(plan.upstream, desired)) : [];
-  const ours = unionOf(memory.inventoryOf(desired, false), memory.inventory);
+  const { state } = memory;
+  const ours = unionOf(inventoryFor(state, desired, false), inventoryOf(state));
   const named = unionOf(unionOf(ours, { ...ours, entries: upstream }), {
     ...ours,
     entries: forgotten,
   });
   const inventory = plan.kind === "adopt" ? { ...named, adopting: true } : named;
-  const isRecorded = plan.kind === "adopt" ? memory.isStored(inventory) : namesAll(intact, desired);
+  const isRecorded = plan.kind === "adopt" ? isStored(state, inventory) : namesAll(intact, desired);
   const write = (): Promise<Anchor> => writeInventory(attempt, { before, inventory }, signal);
   const making =
     intact !== undefined && isRecorded
@@ -201,14 +204,14 @@ async function recordResult(
   const { attempt, plan, sent, parked, refused, pruned, left } = results;
   const { memory, desired, anchor, unadopted } = attempt;
   const isAccepted = parked.length + refused.length === 0;
-  const complete = memory.inventoryOf(desired, isAccepted && pruned.left.length === 0);
+  const complete = inventoryFor(memory.state, desired, isAccepted && pruned.left.length === 0);
   const adopting = unadopted?.isUnfinished([...parked, ...refused]) === true;
   const inventory = { ...unionOf(complete, { ...complete, entries: pruned.left }), adopting };
   watchAll(attempt, inventory);
-  if (!memory.isStored(inventory)) {
+  if (!isStored(memory.state, inventory)) {
     await writeInventory(attempt, { before: anchor, inventory }, signal);
   }
-  if (isAccepted) memory.isAuditDue = false;
+  if (isAccepted) memory.become((state) => ({ ...state, audited: undefined }));
   const unwatched = unwatchedKinds(attempt, inventory);
   const { repairs } = intent;
   return {
@@ -227,7 +230,7 @@ async function recordResult(
     ]),
     pruned: pruned.pruned,
     lingering: sorted(pruned.lingering),
-    conflicts: currentConflicts(attempt),
+    conflicts: allConflicts(attempt),
   };
 }
 
@@ -248,15 +251,15 @@ async function locate(
 /** Whether nothing is to be done, as far as this process knows from its watches. */
 async function isIntact(attempt: InstallAttempt, signal: AbortSignal): Promise<boolean> {
   const { memory, observation } = attempt;
-  if (memory.inventory === undefined) return false;
+  if (inventoryOf(memory.state) === undefined) return false;
   const plan = await observeAndPlan(attempt, signal);
-  const isDisturbed = observation.isDisturbed() || memory.anchorConflicts.isHolding;
+  const isDisturbed = observation.isDisturbed() || isHolding(memory.state.anchorConflicts);
   const isQuiet = isSettled(plan) && !isDisturbed && observation.refused().size === 0;
   return (
     isQuiet &&
     isSecondOwnerThere(attempt) &&
     isInventoryStored(attempt) &&
-    memory.namespaces === namespacesText(attempt)
+    memory.state.namespaces === namespacesText(attempt)
   );
 }
 
@@ -270,7 +273,7 @@ function isDone(plan: Plan, facts: Facts): boolean {
 }
 
 function isInventoryStored({ memory, desired }: InstallAttempt): boolean {
-  return memory.isStored(memory.inventoryOf(desired, true));
+  return isStored(memory.state, inventoryFor(memory.state, desired, true));
 }
 
 /** Obsolete objects that an inventory named which is damaged or lost. */
@@ -309,6 +312,6 @@ function nothingSent(
     failed: sorted(left),
     pruned: [],
     lingering: [],
-    conflicts: attempt === undefined ? [] : currentConflicts(attempt),
+    conflicts: attempt === undefined ? [] : allConflicts(attempt),
   };
 }

@@ -15,6 +15,7 @@ import { anchorKey, type AnchorOwner } from "../../installation/anchor-object.ts
 import { componentUidLabel } from "../../installation/anchor.ts";
 import type { Desired, DesiredObject } from "../../installation/desired.ts";
 import type { Inventory } from "../../installation/inventory.ts";
+import { withLiveJob, withVanishedJob } from "../../installation/jobs.ts";
 import {
   type ApplyPlan,
   type KnownObjects,
@@ -23,9 +24,11 @@ import {
   planInstall,
   unchangedObjects,
 } from "../../installation/plan.ts";
-import { strayEntries } from "../../installation/strays.ts";
+import { stillShown, strayEntries } from "../../installation/strays.ts";
 import type { Observation } from "../observe/observation.ts";
+import { heldAt, withWrong } from "./filters/conflicts.ts";
 import type { InstallAttempt } from "./install-attempt.ts";
+import { inventoryOf, isToAudit } from "./install-state.ts";
 import type { InventoryKinds } from "./inventory-kinds.ts";
 import { unlessRefused } from "./refusals.ts";
 
@@ -46,29 +49,29 @@ export async function observeObjects(
   signal: AbortSignal,
 ): Promise<ObjectFacts> {
   const { desired, observation, target, memory, deps } = attempt;
-  const { inventory } = memory;
+  const inventory = inventoryOf(memory.state);
   if (inventory === undefined) return nothingKnown;
   await memory.kinds.lookUp({ desired, inventory }, target.client, signal);
   watchAll(attempt, inventory);
   await firstLists(observation, deps.clock, signal);
   const observed = observation.objects();
-  memory.dismissed.retain(observed);
-  const strays = strayEntries(attempt, inventory);
+  memory.become((state) => ({ ...state, dismissed: stillShown(state.dismissed, observed) }));
+  const { dismissed, appliedAt } = memory.state;
+  const strays = strayEntries({ ...attempt, observed, dismissed }, inventory);
   const entries = [...inventory.entries, ...strays];
   deps.pendingChanges?.dropPlanned([
     ...desired.objects.map(({ id }) => id),
     ...entries.map(objectId),
   ]);
-  const { appliedAt } = memory;
   const known = { inventory, observed, refused: observation.refused(), appliedAt };
   const lostJobs = await findLostJobs(known, attempt, signal);
   return {
     ...known,
     strays,
     lostJobs,
-    others: memory.sharing.left,
-    isToAudit: (id) => memory.isToAudit(id),
-    held: memory.conflicts.heldAt(deps.clock.now()),
+    others: memory.state.left,
+    isToAudit: (id) => isToAudit(memory.state, id),
+    held: heldAt(memory.state.conflicts, deps.clock.now()),
     isKept: desired.kept !== undefined,
   };
 }
@@ -89,8 +92,12 @@ export function noteDrift(
   { drifted, held }: Pick<ApplyPlan, "drifted"> & Pick<ObjectFacts, "held">,
   { memory, deps }: InstallAttempt,
 ): void {
-  if (memory.inventory === undefined) return;
-  memory.conflicts.note(drifted, { held, now: deps.clock.now() });
+  if (inventoryOf(memory.state) === undefined) return;
+  const now = deps.clock.now();
+  memory.become((state) => ({
+    ...state,
+    conflicts: withWrong(state.conflicts, drifted, { held, now }),
+  }));
 }
 
 /** Watches everything that the installation consists of and stands on. */
@@ -184,11 +191,9 @@ async function findLostJobs(
   await Promise.all(
     unchangedObjects(jobs, known).map(async (job) => {
       const { id, key } = job;
-      if (observation.objects().has(id)) memory.jobs.saw(id);
-      else if (cutShort.has(id)) lost.set(id, key);
-      else if (await memory.jobs.isStray(id, () => isUnlabelled(job, attempt, signal))) {
-        lost.set(id, key);
-      }
+      if (observation.objects().has(id)) {
+        memory.become((state) => ({ ...state, jobs: withLiveJob(state.jobs, id) }));
+      } else if (cutShort.has(id) || (await isStray(job, attempt, signal))) lost.set(id, key);
     }),
   );
   for (const [id, key] of lost) {
@@ -196,6 +201,21 @@ async function findLostJobs(
     deps.log.debug({ object: describe(key) }, `A Job ${what}`);
   }
   return new Set(lost.keys());
+}
+
+/** Whether a Job that the watch does not show is there without our label. Asks once each time the Job vanishes. */
+async function isStray(
+  job: DesiredObject,
+  attempt: InstallAttempt,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const { memory } = attempt;
+  const { id } = job;
+  if (memory.state.jobs.get(id) === "live") {
+    const isThere = await isUnlabelled(job, attempt, signal);
+    memory.become((state) => ({ ...state, jobs: withVanishedJob(state.jobs, id, isThere) }));
+  }
+  return memory.state.jobs.get(id) === "stray";
 }
 
 /** Whether a Job that our anchor or component owns is on the cluster without the label of any component. */
@@ -211,8 +231,8 @@ async function isUnlabelled(
   if (live === undefined) return false;
   const { deletionTimestamp, labels = {} } = live.metadata;
   const isLabelled = labels[componentUidLabel] !== undefined;
-  const anchorUid = memory.state.kind === "anchored" ? memory.state.uid : undefined;
-  const owners = [anchorUid, component.metadata.uid];
+  const { anchor } = memory.state;
+  const owners = [anchor.kind === "anchored" ? anchor.uid : undefined, component.metadata.uid];
   return deletionTimestamp === undefined && !isLabelled && isOwnedBy(owners, live);
 }
 

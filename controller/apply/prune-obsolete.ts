@@ -3,10 +3,12 @@ import { kindId, objectId } from "../../api/keys.ts";
 import { wasAnswered } from "../../api/sentences.ts";
 import type { InventoryEntry } from "../../installation/inventory.ts";
 import { isWorkload, readinessOf } from "../../installation/readiness.ts";
+import { withDismissed } from "../../installation/strays.ts";
 import { belongingOf } from "./belonging.ts";
 import type { Trouble } from "./change-set.ts";
 import { heldByOthers } from "./filters/shared-objects.ts";
 import type { RecordedAttempt } from "./install-attempt.ts";
+import { entryOf } from "./install-state.ts";
 import { keyWithout, prune, type Pruned } from "./prune.ts";
 import { askedIn } from "./refusals.ts";
 
@@ -83,7 +85,7 @@ async function pruneObsolete(
   signal: AbortSignal,
 ): Promise<Pruned & { readonly left: readonly InventoryEntry[] }> {
   const { memory, observation } = attempt;
-  const named = entries.filter((entry) => memory.entryOf(objectId(entry)) !== undefined);
+  const named = entries.filter((entry) => entryOf(memory.state, objectId(entry)) !== undefined);
   if (!isDue) return { ...nothing, left: named };
   const found = entries.filter((entry) => !named.includes(entry));
   const strays = new Set(found.map(objectId));
@@ -97,7 +99,7 @@ async function pruneObsolete(
   const result = { ...pruned, lingering: [...pruned.lingering, ...waiting] };
   const stuck = new Set([...result.failed, ...result.lingering].map(({ key }) => objectId(key)));
   for (const id of stuck) before.delete(id);
-  memory.dismissed.add(before);
+  memory.become((state) => ({ ...state, dismissed: withDismissed(state.dismissed, before) }));
   return { ...result, left: named.filter((entry) => stuck.has(objectId(entry))) };
 }
 

@@ -18,13 +18,15 @@ import {
   leavingMessage,
 } from "./apply.ts";
 import { type Progress, sorted, type Trouble, waitingFor } from "./change-set.ts";
+import { isInConflict, withManagers, withoutRepair, withRepair } from "./filters/conflicts.ts";
 import { type OwnPlan, ownPlan } from "./filters/shared-objects.ts";
 import type { InstallAttempt, RecordedAttempt } from "./install-attempt.ts";
+import { entryOf, isToAudit, withAccepted } from "./install-state.ts";
 import { watchAnchor } from "./observe-objects.ts";
 import { pruneAll } from "./prune-obsolete.ts";
 import { keyWithout, type Pruned } from "./prune.ts";
 import { unlessRefused } from "./refusals.ts";
-import { unblock } from "./unblock.ts";
+import { blockadesAfter, dueAmong, unblock, withCleared } from "./unblock.ts";
 
 /** The objects that were sent, and the results. */
 export interface SendResults {
@@ -122,7 +124,10 @@ async function ownOf(
     const fought = await announceRepairs(wholePlan, attempt, signal);
     return await ownPlan({ plan: wholePlan, fought }, attempt, signal);
   } catch (error) {
-    for (const { key } of driftedOf(wholePlan)) attempt.memory.conflicts.notRepaired(key);
+    takeBackRepairs(
+      driftedOf(wholePlan).map(({ key }) => key),
+      attempt,
+    );
     throw error;
   }
 }
@@ -134,11 +139,13 @@ async function keepNotes(
   signal: AbortSignal,
 ): Promise<void> {
   const { memory, observation, requests } = attempt;
-  const entries = memory.inventory?.entries ?? [];
-  const sent = new Map(entries.map((entry) => [objectId(entry), entry.hash]));
   const noted = plan.apply.filter(({ id, hash }) => {
     const live = observation.workloads().get(id);
-    return sent.get(id) === hash && live !== undefined && keptAnnotations(live) !== undefined;
+    return (
+      entryOf(memory.state, id)?.hash === hash &&
+      live !== undefined &&
+      keptAnnotations(live) !== undefined
+    );
   });
   await Promise.all(
     noted.map((one) => unlessRefused(() => requests.keepNotes(one, signal), undefined)),
@@ -165,13 +172,20 @@ async function unblockAmong(
   { target, desired, memory, deps }: RecordedAttempt,
   signal: AbortSignal,
 ): Promise<void> {
-  const { blockades } = memory;
   const now = deps.clock.now();
-  const unblocked = await unblock(parked, { target, desired, blockades, now }, signal);
-  for (const one of unblocked) {
-    deps.log.warn(one, "Emptied the rules of a webhook without pods");
-    deps.onUnblocked?.(one);
-  }
+  memory.become((state) => ({
+    ...state,
+    blockades: blockadesAfter(state.blockades, parked, now),
+  }));
+  await Promise.all(
+    dueAmong(memory.state.blockades).map(async (webhook) => {
+      const unblocked = await unblock(webhook, { target, desired }, signal);
+      if (unblocked === undefined) return;
+      memory.become((state) => ({ ...state, blockades: withCleared(state.blockades, webhook) }));
+      deps.log.warn(unblocked, "Emptied the rules of a webhook without pods");
+      deps.onUnblocked?.(unblocked);
+    }),
+  );
 }
 
 /** Counts the repairs that are about to be made, and asks for the other managers of objects in conflict. Returns the objects for which none is named. */
@@ -181,13 +195,21 @@ async function announceRepairs(
   signal: AbortSignal,
 ): Promise<readonly DesiredObject[]> {
   const now = deps.clock.now();
-  const inConflict = driftedOf(plan).filter(({ key }) => memory.conflicts.repairing(key, now));
+  const drifted = driftedOf(plan);
+  memory.become((state) => ({
+    ...state,
+    conflicts: drifted.reduce((all, { key }) => withRepair(all, key, now), state.conflicts),
+  }));
+  const inConflict = drifted.filter(({ key }) => isInConflict(memory.state.conflicts, key));
   // The question also covers an object that the watches do not show any more: it may exist without our label.
   const unnamed = await Promise.all(
     inConflict.map(async (object) => {
       const ask = () => requests.conflictingManagers(object, signal);
       const managers = await unlessRefused(ask, []);
-      memory.conflicts.named(object.key, managers);
+      memory.become((state) => ({
+        ...state,
+        conflicts: withManagers(state.conflicts, object.key, managers),
+      }));
       return managers.length === 0 ? [object] : [];
     }),
   );
@@ -197,20 +219,23 @@ async function announceRepairs(
 /** A write that is refused, that is never sent or that corrects nothing is no repair. Otherwise an object that cannot be written would look like a conflict. */
 async function countRepairs(
   plan: ApplyPlan,
-  {
-    memory: { conflicts },
-    corrected,
-  }: RecordedAttempt & { readonly corrected: ReadonlySet<string> },
+  attempt: RecordedAttempt & { readonly corrected: ReadonlySet<string> },
   send: () => Promise<Applied>,
 ): Promise<Applied> {
+  const { corrected } = attempt;
   const announced = new Map(driftedOf(plan).map(({ id, key }) => [id, key]));
   try {
     const sent = await send();
     for (const id of sent.applied.map(objectId)) if (corrected.has(id)) announced.delete(id);
     return sent;
   } finally {
-    for (const key of announced.values()) conflicts.notRepaired(key);
+    takeBackRepairs([...announced.values()], attempt);
   }
+}
+
+/** Takes back repairs that were counted and not made. */
+function takeBackRepairs(keys: readonly ObjectKey[], { memory }: RecordedAttempt): void {
+  memory.become((state) => ({ ...state, conflicts: keys.reduce(withoutRepair, state.conflicts) }));
 }
 
 /** `corrected` takes the identities of objects that were not as we had sent them. */
@@ -223,7 +248,7 @@ function applyDeps(
   const { clock, log, onProgress, pendingChanges } = attempt.deps;
   const { namespace, fieldManager } = target;
   // As they are now: the watch may be sooner than an answer.
-  const audited = new Map(memory.isAuditDue ? observation.objects() : []);
+  const audited = new Map(memory.state.audited && observation.objects());
   return {
     clock,
     installNamespace: namespace,
@@ -233,19 +258,16 @@ function applyDeps(
     onApplied: (object, answer) => {
       const { key, id, hash, sentHash = hash } = object;
       const sighting = observedObject(answer, fieldManager);
-      const sent = memory.isToAudit(id) ? memory.entryOf(id) : undefined;
+      const sent = isToAudit(memory.state, id) ? entryOf(memory.state, id) : undefined;
       const isCorrected = sent?.hash === hash && isCorrection(sent, audited.get(id), sighting);
       const isRepaired = plan.drifted.has(id) && !requests.changedNothing(object, answer);
       if (isRepaired || isCorrected) corrected.add(id);
       const { fingerprint, appliedAt } = sighting;
       observation.note([sighting]);
+      const entry = { ...key, hash: sentHash, ...(fingerprint !== undefined && { fingerprint }) };
       // Another component may apply a CRD under the same name.
-      if (appliedAt !== undefined && !outlives(key)) memory.appliedAt.set(id, appliedAt);
-      memory.record({
-        ...key,
-        hash: sentHash,
-        ...(fingerprint === undefined ? {} : { fingerprint }),
-      });
+      const at = outlives(key) ? undefined : appliedAt;
+      memory.become((state) => withAccepted(state, entry, at));
     },
     onRefused: ({ key }, err) => {
       if (err.status === 404 && !err.isStatus) memory.kinds.forget(key);

@@ -16,47 +16,54 @@ export interface Unblocked {
 
 interface Blockade {
   readonly since: number;
-  /** It was among those that are due. */
-  wasDue: boolean;
-  isCleared: boolean;
+  /** It was due when the refusals were last counted. */
+  readonly isDue: boolean;
+  readonly isCleared: boolean;
 }
+
+/** The webhooks that refuse ConfigMaps of an installation, each with the time since when. Times are in ms of any clock that only goes on. */
+export type Blockades = ReadonlyMap<string, Blockade>;
 
 // Long enough for pods that only start slowly.
 const patienceMs = 3 * 60_000;
 
-/** Remembers since when each webhook refuses ConfigMaps of an installation. Times are in ms of any clock that only goes on. */
-export class Blockades {
-  readonly #blockades = new Map<string, Blockade>();
+/** After an install: the webhooks in these messages refuse ConfigMaps, and all others refuse nothing now. */
+export function blockadesAfter(
+  before: Blockades,
+  parked: readonly Trouble[],
+  now: number,
+): Blockades {
+  const webhooks = parked.flatMap(({ key, message }) => {
+    const webhook = key.kind === "ConfigMap" ? webhookIn(message) : undefined;
+    return webhook === undefined ? [] : [webhook];
+  });
+  return new Map(
+    webhooks.map((webhook) => {
+      const { since = now, isCleared = false } = before.get(webhook) ?? {};
+      return [webhook, { since, isCleared, isDue: now - since >= patienceMs }];
+    }),
+  );
+}
 
-  /** The webhooks that have refused for minutes and were not cleared since. All other webhooks refuse nothing now. */
-  dueAmong(webhooks: ReadonlySet<string>, now: number): readonly string[] {
-    for (const webhook of this.#blockades.keys()) {
-      if (!webhooks.has(webhook)) this.#blockades.delete(webhook);
-    }
-    return [...webhooks].filter((webhook) => {
-      const blockade = this.#blockades.get(webhook) ?? {
-        since: now,
-        wasDue: false,
-        isCleared: false,
-      };
-      this.#blockades.set(webhook, blockade);
-      blockade.wasDue = now - blockade.since >= patienceMs;
-      return blockade.wasDue && !blockade.isCleared;
-    });
-  }
+/** The webhooks that have refused for minutes and were not cleared since. */
+export function dueAmong(blockades: Blockades): readonly string[] {
+  return [...blockades].flatMap(([webhook, { isDue, isCleared }]) =>
+    isDue && !isCleared ? [webhook] : [],
+  );
+}
 
-  /** Milliseconds until a webhook that refuses becomes due, 1 where it did since the last question; 0: none will. */
-  untilDueMs(now: number): number {
-    const waiting = [...this.#blockades.values()].filter(({ wasDue }) => !wasDue);
-    if (waiting.length === 0) return 0;
-    return Math.max(1, Math.min(...waiting.map(({ since }) => since + patienceMs - now)));
-  }
+/** A webhook is cleared once for as long as it goes on to refuse. */
+export function withCleared(blockades: Blockades, webhook: string): Blockades {
+  const blockade = blockades.get(webhook);
+  if (blockade === undefined) return blockades;
+  return new Map(blockades).set(webhook, { ...blockade, isCleared: true });
+}
 
-  /** Once for as long as the webhook goes on to refuse. */
-  cleared(webhook: string): void {
-    const blockade = this.#blockades.get(webhook);
-    if (blockade !== undefined) blockade.isCleared = true;
-  }
+/** Milliseconds until a webhook that refuses becomes due, 1 where it did since the refusals were counted; 0: none will. */
+export function untilDueMs(blockades: Blockades, now: number): number {
+  const waiting = [...blockades.values()].filter(({ isDue }) => !isDue);
+  if (waiting.length === 0) return 0;
+  return Math.max(1, Math.min(...waiting.map(({ since }) => since + patienceMs - now)));
 }
 
 export interface UnblockDeps {
@@ -64,35 +71,23 @@ export interface UnblockDeps {
     readonly client: Pick<KubeClient, "get" | "patch">;
   };
   readonly desired: Desired;
-  readonly blockades: Blockades;
-  readonly now: number;
 }
 
 /**
  * Breaks the circle in which the pods of a Knative webhook wait for ConfigMaps that the API server accepts only with an answer of these
  * pods: after some minutes the webhook's rules are emptied, once, and the pods fill them again when they run. Only for webhooks of the
- * installation itself and for ConfigMaps. Spec: engine-facts.md 1.
+ * installation itself; undefined for others, and where the cluster refuses. Spec: engine-facts.md 1.
  */
 export async function unblock(
-  parked: readonly Trouble[],
-  { target, desired, blockades, now }: UnblockDeps,
+  webhook: string,
+  { target, desired }: UnblockDeps,
   signal: AbortSignal,
-): Promise<readonly Unblocked[]> {
-  const webhooks = parked.flatMap(({ key, message }) => {
-    const webhook = key.kind === "ConfigMap" ? webhookIn(message) : undefined;
-    return webhook === undefined ? [] : [webhook];
-  });
-  const due = blockades.dueAmong(new Set(webhooks), now);
-  const cleared = await Promise.all(
-    due.map(async (webhook): Promise<readonly Unblocked[]> => {
-      const owner = desired.objects.find(({ manifest }) => isFilledIn(manifest, webhook));
-      if (owner === undefined) return [];
-      if (!(await isCleared(owner, webhook, { target, signal }))) return [];
-      blockades.cleared(webhook);
-      return [{ webhook, configuration: describe(owner.key) }];
-    }),
-  );
-  return cleared.flat();
+): Promise<Unblocked | undefined> {
+  const owner = desired.objects.find(({ manifest }) => isFilledIn(manifest, webhook));
+  if (owner === undefined || !(await clearRules(owner, webhook, { target, signal }))) {
+    return undefined;
+  }
+  return { webhook, configuration: describe(owner.key) };
 }
 
 interface Clearing extends Pick<UnblockDeps, "target"> {
@@ -100,7 +95,7 @@ interface Clearing extends Pick<UnblockDeps, "target"> {
 }
 
 /** Not by apply: the rules must stay the webhook's and not become ours. */
-async function isCleared(
+async function clearRules(
   { key, resource }: DesiredObject,
   webhook: string,
   { target, signal }: Clearing,

@@ -91,5 +91,5 @@ async function tellSpoke(
  */
 function isTakenOver({ installation, writer }: Attempt): boolean {
   const installed = conditionOf(writer.latest.status?.conditions, "InstallSucceeded");
-  return installation.view?.memory.inventory?.complete === true && installed?.status === "True";
+  return installation.isComplete && installed?.status === "True";
 }

@@ -53,7 +53,7 @@ export function changeDelayMs(
   return Math.max(0, installation.driftAt - now);
 }
 
-/** Interval of the audits, which send every object again; see `InstallationMemory.isAuditDue`. */
+/** Interval of the audits, which send every object again; see `withAudit` of install-state.ts. */
 export interface AuditPace {
   /** 0 and less: no audits. */
   readonly intervalMs: number;

@@ -3,6 +3,7 @@ import { Follower } from "../../access/time/deadline.ts";
 import { Pace } from "../../access/time/pace.ts";
 import type { Component } from "../../api/component.ts";
 import type { Inventory } from "../../installation/inventory.ts";
+import { inventoryOf, withAudit } from "../apply/install-state.ts";
 import { InstallationMemory } from "../apply/installation-memory.ts";
 import { FailedJobs } from "../observe/failed-jobs.ts";
 import type { Observation } from "../observe/observation.ts";
@@ -108,17 +109,22 @@ export class Installation implements AsyncDisposable {
 
   /** The last inventory that this process read or wrote; undefined without one. */
   get inventory(): Inventory | undefined {
-    return this.#view?.memory.inventory ?? this.#inventory;
+    return this.#viewedInventory ?? this.#inventory;
+  }
+
+  /** Everything was installed under the anchor, as the open view shows. */
+  get isComplete(): boolean {
+    return this.#viewedInventory?.complete === true;
   }
 
   /** This process read or wrote an inventory, or the anchor is lost. */
   get wasInstalled(): boolean {
-    return this.inventory !== undefined || this.#view?.memory.state.kind === "lost";
+    return this.inventory !== undefined || this.#view?.memory.state.anchor.kind === "lost";
   }
 
   /** Identities of the shared objects that are left to another component. `text` is its `holderText`; see neighbours.ts. */
   leftTo(text: string): readonly string[] {
-    const left = this.#view?.memory.sharing.left;
+    const left = this.#view?.memory.state.left;
     if (left === undefined || left.size === 0) return [];
     return [...left].filter(([, holder]) => holder === text).map(([id]) => id);
   }
@@ -209,7 +215,7 @@ export class Installation implements AsyncDisposable {
 
   /** Makes the next attempt send every object again. Without a view it does so anyway. */
   requestAudit(): void {
-    if (this.#view !== undefined) this.#view.memory.isAuditDue = true;
+    this.#view?.memory.become(withAudit);
   }
 
   /** Closes the watches of the target. */
@@ -225,6 +231,10 @@ export class Installation implements AsyncDisposable {
   async stop(): Promise<void> {
     await this[Symbol.asyncDispose]();
     await Promise.all([this.greeting?.stop(), this.retracting, this.#ended]);
+  }
+
+  get #viewedInventory(): Inventory | undefined {
+    return this.#view && inventoryOf(this.#view.memory.state);
   }
 
   /** Keeps the component after a write, unless the hub was restored since `undone` was read. */

@@ -10,7 +10,10 @@ import { isHandedBack } from "../../installation/predecessor.ts";
 import { isUnwanted } from "../../installation/strays.ts";
 import type { Rendered } from "../../render/release/releases.ts";
 import type { ChangeSet } from "../apply/change-set.ts";
+import { untilSureMs } from "../apply/filters/conflicts.ts";
 import type { InstallDeps } from "../apply/install-attempt.ts";
+import { entryOf, inventoryOf, withReportedConflicts } from "../apply/install-state.ts";
+import { untilDueMs } from "../apply/unblock.ts";
 import { hasFinalizer, clusterNameOf } from "../component-identity.ts";
 import type { NewEvent } from "../events.ts";
 import { gateOf } from "../guard/guards.ts";
@@ -162,15 +165,17 @@ async function apply(
 }
 
 /** What the next attempt must not be late for. */
-function waitsOf({ memory: { conflicts, blockades } }: View, now: number) {
-  return { unsureMs: conflicts.untilSureMs(now), unblockMs: blockades.untilDueMs(now) };
+function waitsOf({ memory }: View, now: number) {
+  const { conflicts, blockades } = memory.state;
+  return { unsureMs: untilSureMs(conflicts, now), unblockMs: untilDueMs(blockades, now) };
 }
 
 /** Whether an object is part of an installation: not left to another component, nor kept out until the set stamps the component. */
 function isInstalled(key: ObjectKey, { memory }: View, isHeld: boolean): boolean {
   const id = objectId(key);
-  if (memory.sharing.left.has(id)) return false;
-  return !isHeld || memory.inventory === undefined || memory.entryOf(id) !== undefined;
+  const { state } = memory;
+  if (state.left.has(id)) return false;
+  return !isHeld || inventoryOf(state) === undefined || entryOf(state, id) !== undefined;
 }
 
 /** What the status says of an installation: of one that keeps what it has, what it said before. */
@@ -243,11 +248,12 @@ async function openView(
       watches,
       componentUid,
       onChange,
-      isUnwanted: (key) => isUnwanted(key, { component, wanted: memory.desired }),
+      isUnwanted: (key) => isUnwanted(key, { component, wanted: memory.state.desired }),
       log,
     });
   });
-  view.memory.resume(messageOf(component, contestedCondition), deps.clock.now());
+  const reported = messageOf(component, contestedCondition);
+  view.memory.become((state) => withReportedConflicts(state, reported, deps.clock.now()));
   return view;
 }
 

@@ -6,6 +6,8 @@ import { rollingOut } from "../../api/reasons.ts";
 import { planObjects } from "../../installation/plan.ts";
 import { isWorkload, readinessOf } from "../../installation/readiness.ts";
 import { workloadName } from "../../installation/workload-facts.ts";
+import { isHolding } from "../apply/filters/conflicts.ts";
+import { inventoryOf } from "../apply/install-state.ts";
 import type { InstallationMemory } from "../apply/installation-memory.ts";
 import type { Observation } from "../observe/observation.ts";
 
@@ -22,10 +24,7 @@ export interface WatchedState {
     Observation,
     "objects" | "workloads" | "refused" | "behind" | "pending"
   >;
-  readonly memory: Pick<
-    InstallationMemory,
-    "desired" | "inventory" | "appliedAt" | "sharing" | "conflicts"
-  >;
+  readonly memory: Pick<InstallationMemory, "state">;
 }
 
 const type = "DeploymentsAvailable";
@@ -34,8 +33,9 @@ const maxNamed = 10;
 /** The doubt that the watches give; undefined without one, or before the desired state is known. */
 export function doubtOf({ observation, memory }: WatchedState): Doubt | undefined {
   const refused = observation.refused();
-  const keys = (memory.desired?.objects ?? [])
-    .filter(({ key, id }) => isWorkload(key) && !memory.sharing.left.has(id))
+  const { desired, left } = memory.state;
+  const keys = (desired?.objects ?? [])
+    .filter(({ key, id }) => isWorkload(key) && !left.has(id))
     .map(({ key }) => key)
     .filter((key) => !refused.has(kindId(key)));
   const behind = observation.behind();
@@ -69,14 +69,15 @@ export function retractedStatus(status: ComponentStatus, doubt: Doubt, now: Date
 
 /** Names of workloads that were changed since our last apply; none while a conflict holds repairs back. */
 function changedWorkloads({ observation, memory }: WatchedState): readonly string[] {
-  const { desired, inventory, appliedAt } = memory;
-  if (desired === undefined || inventory === undefined || memory.conflicts.isHolding) return [];
+  const { desired, appliedAt, conflicts, left } = memory.state;
+  const inventory = inventoryOf(memory.state);
+  if (desired === undefined || inventory === undefined || isHolding(conflicts)) return [];
   const observed = observation.objects();
   const refused = observation.refused();
   const plan = planObjects(desired.objects, { inventory, observed, refused, appliedAt });
   const names = plan.apply
     .filter(({ key, id }) => plan.drifted.has(id) && isWorkload(key))
-    .filter(({ id }) => !memory.sharing.left.has(id))
+    .filter(({ id }) => !left.has(id))
     .map(({ key }) => workloadName(key));
   return [...new Set(names)].toSorted();
 }

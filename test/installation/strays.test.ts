@@ -4,7 +4,7 @@ import { ApiError } from "../../access/kube/api-error.ts";
 import { objectId } from "../../api/keys.ts";
 import { keyOf, type KubeObject, type OwnerReference } from "../../api/kubernetes.ts";
 import { secondOwnerKey } from "../../installation/anchor.ts";
-import { Dismissed } from "../../installation/strays.ts";
+import { stillShown, withDismissed } from "../../installation/strays.ts";
 import type { StubAnswer } from "../access/api-stub.ts";
 import { component, json, refusal } from "../controller/apply/bare-spoke.ts";
 import { manifestOf } from "../controller/apply/prepared.ts";
@@ -120,13 +120,10 @@ test("such an object that cannot go for now is waited for, and goes later", asyn
 });
 
 test("what was dismissed and comes back after it was gone is looked at again", () => {
-  const dismissed = new Dismissed();
   const records = new Map([["a", { uid: "one" }]]);
-  dismissed.add(records);
-  dismissed.retain(records);
-  expect(["one", "two"].map((uid) => dismissed.has("a", { uid }))).toEqual([true, false]);
-  dismissed.retain(new Map());
-  expect(dismissed.has("a", { uid: "one" })).toBe(false);
+  const dismissed = stillShown(withDismissed(new Map(), records), records);
+  expect(dismissed).toEqual(new Map([["a", "one"]]));
+  expect(stillShown(dismissed, new Map())).toEqual(new Map());
 });
 
 test.each([

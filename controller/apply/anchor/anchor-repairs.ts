@@ -8,8 +8,19 @@ import {
   isEndangered,
 } from "../../../installation/anchor-object.ts";
 import type { Trouble } from "../change-set.ts";
-import { type ConflictingManager, findConflictingManagers } from "../filters/conflicts.ts";
+import {
+  type ConflictingManager,
+  type Conflicts,
+  findConflictingManagers,
+  heldAt,
+  isInConflict,
+  withManagers,
+  withoutRepair,
+  withRepair,
+  withWrong,
+} from "../filters/conflicts.ts";
 import type { InstallAttempt } from "../install-attempt.ts";
+import { wasAnchorMarked } from "../install-state.ts";
 import { type Refused, refusedOf, unlessRefused } from "../refusals.ts";
 import { type Anchor, anchorRef } from "./anchor.ts";
 import {
@@ -50,7 +61,7 @@ export function strippedAnchor(
   before: Anchor | undefined,
   { memory }: InstallAttempt,
 ): Anchor | undefined {
-  return before?.isMarked === false && memory.wasMarked(before) ? before : undefined;
+  return before?.isMarked === false && wasAnchorMarked(memory.state, before) ? before : undefined;
 }
 
 /** The plan without the namespaces in conflict, which are not repaired for a while. */
@@ -59,10 +70,18 @@ export function withoutHeld(
   attempt: InstallAttempt,
 ): NamespacePlan {
   const { memory, deps } = attempt;
-  const isDrift = memory.namespaces === namespacesText(attempt);
+  const isDrift = memory.state.namespaces === namespacesText(attempt);
   const wrong = isDrift ? namespaces.outdated.map(({ live }) => idOf(live)) : [];
   const anchor = stripped === undefined ? [] : [idOf(stripped.object)];
-  const held = memory.anchorConflicts.heldAmong(new Set([...wrong, ...anchor]), deps.clock.now());
+  const now = deps.clock.now();
+  const held = heldAt(memory.state.anchorConflicts, now);
+  memory.become((state) => ({
+    ...state,
+    anchorConflicts: withWrong(state.anchorConflicts, new Set([...wrong, ...anchor]), {
+      held,
+      now,
+    }),
+  }));
   const outdated = namespaces.outdated.filter(({ live }) => !held.has(idOf(live)));
   const isAnchorInConflict = anchor.some((id) => held.has(id));
   // A change that endangers everything under the anchor does not wait.
@@ -94,7 +113,9 @@ export async function writeNamespaces(
     deps.pendingChanges?.dropSettled(idOf(namespace));
   }
   const refusals = changes.flatMap(({ refusal }) => refusal ?? []);
-  if (refusals.length === 0) memory.namespaces = namespacesText(attempt);
+  if (refusals.length === 0) {
+    memory.become((state) => ({ ...state, namespaces: namespacesText(attempt) }));
+  }
   const having = (isForGood: boolean): readonly Trouble[] =>
     refusals.filter((one) => one.isForGood === isForGood).map(({ trouble }) => trouble);
   return {
@@ -168,19 +189,24 @@ async function countedRepair<T>(
   { drift, attempt }: { readonly drift: Drift; readonly attempt: InstallAttempt },
   signal: AbortSignal,
 ): Promise<T> {
-  const { anchorConflicts } = attempt.memory;
+  const { memory, deps } = attempt;
   const { ref, live, manifest } = drift;
   const key = keyOf(live);
-  if (anchorConflicts.repairing(key, attempt.deps.clock.now())) {
+  const change = (next: (conflicts: Conflicts) => Conflicts): void =>
+    memory.become((state) => ({ ...state, anchorConflicts: next(state.anchorConflicts) }));
+  const now = deps.clock.now();
+  change((conflicts) => withRepair(conflicts, key, now));
+  if (isInConflict(memory.state.anchorConflicts, key)) {
     const body = { ...manifest, metadata: { ...manifest.metadata, uid: live.metadata.uid } };
     const ask = (): Promise<readonly ConflictingManager[]> =>
       findConflictingManagers({ ref, body }, attempt.target, signal);
-    anchorConflicts.named(key, await unlessRefused(ask, []));
+    const managers = await unlessRefused(ask, []);
+    change((conflicts) => withManagers(conflicts, key, managers));
   }
   try {
     return await repair();
   } catch (error) {
-    anchorConflicts.notRepaired(key);
+    change((conflicts) => withoutRepair(conflicts, key));
     throw error;
   }
 }

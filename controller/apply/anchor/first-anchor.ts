@@ -1,6 +1,7 @@
 import { ApiError } from "../../../access/kube/api-error.ts";
 import { FleetError } from "../../../api/errors.ts";
 import type { InstallAttempt } from "../install-attempt.ts";
+import { withoutAnchor } from "../install-state.ts";
 import { type Anchor, anchorRef } from "./anchor.ts";
 
 /** Whether an anchor is the first one on its cluster. */
@@ -43,7 +44,7 @@ export async function withdrawIfSecond(
   const options = { propagationPolicy: "Background", uid: anchor.uid } as const;
   try {
     await target.client.remove(ref, options, signal);
-    memory.noteWithdrawn();
+    memory.become(withoutAnchor);
   } catch (err) {
     // The next attempt asks about an anchor that stays.
     if (!(err instanceof ApiError)) throw err;

@@ -4,6 +4,7 @@ import { knownResource } from "../../../api/resources.ts";
 import { componentSelector } from "../../../installation/anchor.ts";
 import type { Target } from "../../target/target.ts";
 import type { InstallAttempt } from "../install-attempt.ts";
+import { withLossStep, withReadAnchor } from "../install-state.ts";
 import {
   type NamespacePlan,
   namespacesText,
@@ -48,7 +49,7 @@ export function intactAnchor({ anchor, namespaces }: AnchorFacts): Anchor | unde
 
 /** Whether an installation without an anchor had one before, as far as this process or the hub knows. */
 export function wasAnchored({ memory, component }: InstallAttempt): boolean {
-  return memory.state.kind !== "none" || component.status?.version !== undefined;
+  return memory.state.anchor.kind !== "none" || component.status?.version !== undefined;
 }
 
 async function readAnchorFacts(attempt: InstallAttempt, signal: AbortSignal): Promise<AnchorFacts> {
@@ -60,13 +61,14 @@ async function readAnchorFacts(attempt: InstallAttempt, signal: AbortSignal): Pr
   ]);
   const guarded = [...(anchor === undefined ? [] : [anchor.object]), ...live.own];
   for (const object of guarded) observation.noteSingle(object);
-  memory.recall(anchor);
+  memory.become((state) => withReadAnchor(state, anchor));
   if (anchor === undefined) await handleLoss(attempt, signal);
   else deps.gate?.noteAnchor(anchor.object);
   const stripped = strippedAnchor(anchor, attempt);
   const facts = { anchor, namespaces: withoutHeld({ namespaces: live, stripped }, attempt) };
   // The single watch has the wrong state as its noted state. Only this text shows that the namespace is still wrong when its repair fails.
-  memory.namespaces = areNamespacesIntact(facts) ? namespacesText(attempt) : "";
+  const text = areNamespacesIntact(facts) ? namespacesText(attempt) : "";
+  memory.become((state) => ({ ...state, namespaces: text }));
   return facts;
 }
 
@@ -110,13 +112,13 @@ async function createAhead(
 async function handleLoss(attempt: InstallAttempt, signal: AbortSignal): Promise<void> {
   const { component, target, memory, deps } = attempt;
   if (!wasAnchored(attempt) || target.profile === undefined) return;
-  const { lossSteps } = memory.state;
+  const { lossSteps } = memory.state.anchor;
   if (!lossSteps.has("reported")) deps.onAnchorLost?.();
-  memory.noteLossStep("reported");
-  if (memory.secondOwner !== undefined || lossSteps.has("droppedWebhooks")) return;
+  memory.become((state) => withLossStep(state, "reported"));
+  if (memory.state.secondOwner !== undefined || lossSteps.has("droppedWebhooks")) return;
   await deps.targetCheck;
   await dropWebhooks(target, component, signal);
-  memory.noteLossStep("droppedWebhooks");
+  memory.become((state) => withLossStep(state, "droppedWebhooks"));
 }
 
 const configurations = (

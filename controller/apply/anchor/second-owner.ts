@@ -17,6 +17,7 @@ import {
   secondOwnerKey,
 } from "../../../installation/anchor.ts";
 import type { InstallAttempt } from "../install-attempt.ts";
+import { withAudit } from "../install-state.ts";
 
 const resource = knownResource("rbac.authorization.k8s.io/v1", "ClusterRole");
 
@@ -26,23 +27,23 @@ export function isSecondOwnerThere({
   memory,
   observation,
 }: Pick<InstallAttempt, "component" | "memory" | "observation">): boolean {
-  if (memory.secondOwner === undefined) return true;
+  const { secondOwner } = memory.state;
+  if (secondOwner === undefined) return true;
   const live = observation.objects().get(objectId(secondOwnerKey(component)));
-  return live?.uid === memory.secondOwner.uid && !live.deleting;
+  return live?.uid === secondOwner.uid && !live.deleting;
 }
 
 /** Reads or creates the second owner where the cluster needs one, and remembers it. */
 export async function keepSecondOwner(attempt: InstallAttempt, signal: AbortSignal): Promise<void> {
   const { component, target, memory, deps } = attempt;
   if (deps.gate === undefined || !(await deps.gate.needsSecondOwner(signal))) {
-    memory.secondOwner = undefined;
+    memory.become((state) => ({ ...state, secondOwner: undefined }));
     return;
   }
-  if (memory.secondOwner !== undefined && isSecondOwnerThere(attempt)) return;
+  if (memory.state.secondOwner !== undefined && isSecondOwnerThere(attempt)) return;
   const { owner, isNew } = await ensureSecondOwner({ ...target, component }, signal);
-  memory.secondOwner = owner;
-  // Objects that were sent before do not have this owner.
-  if (isNew) memory.isAuditDue = true;
+  // Objects that were sent before a new owner do not have it.
+  memory.become((state) => ({ ...(isNew ? withAudit(state) : state), secondOwner: owner }));
 }
 
 interface SecondOwnerWork {

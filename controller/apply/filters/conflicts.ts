@@ -18,129 +18,138 @@ export interface Conflict {
 interface Repairs {
   readonly key: ObjectKey;
   /** Times of the repairs of the last minute. */
-  times: readonly number[];
+  readonly times: readonly number[];
   /** Repairs since the conflict began; 0: there is none. */
-  rounds: number;
+  readonly rounds: number;
   /** The object is wrong and is not repaired for a while. */
-  isWrong: boolean;
+  readonly isWrong: boolean;
   /** When it was last wrong. */
-  wrongAt: number;
-  heldUntil: number;
-  managers: readonly ConflictingManager[];
+  readonly wrongAt: number;
+  readonly heldUntil: number;
+  readonly managers: readonly ConflictingManager[];
 }
+
+/**
+ * How often objects were repaired. The third repair within a minute begins a conflict: from then on there are 10 s, 20 s and
+ * so on up to 5 minutes between two repairs, until the object was right for a minute. A conflict that the status already reports continues with the
+ * first repair. Times are milliseconds of a monotonic clock. Spec: engine.md, Guards.
+ */
+export interface Conflicts {
+  /** By identity of the object. */
+  readonly repairs: ReadonlyMap<string, Repairs>;
+  /** The conflicts in the status of the component when this process first saw it, and the time; undefined before. */
+  readonly reported: { readonly message: string; readonly at: number } | undefined;
+}
+
+export const noConflicts: Conflicts = { repairs: new Map(), reported: undefined };
 
 const windowMs = 60_000;
 const repairsOfConflict = 3;
 const hold = { firstMs: 10_000, longestMs: 300_000 };
 const shownObjects = 3;
 
-/**
- * Remembers how often objects were repaired. The third repair within a minute begins a conflict: from then on there are 10 s, 20 s and
- * so on up to 5 minutes between two repairs, until the object was right for a minute. A conflict that the status already reports continues with the
- * first repair. Times are milliseconds of a monotonic clock. Spec: engine.md, Guards.
- */
-export class Conflicts {
-  readonly #repairs = new Map<string, Repairs>();
-  #begunAt: number | undefined;
-  #reported = "";
+/** Continues the conflicts in the status of the component; empty: none. Only the first call counts. */
+export function continueConflicts(conflicts: Conflicts, message: string, at: number): Conflicts {
+  return conflicts.reported === undefined ? { ...conflicts, reported: { message, at } } : conflicts;
+}
 
-  /** Continues the conflicts in the status of the component; empty: none. Only the first call counts. */
-  begin(reported: string, now: number): void {
-    if (this.#begunAt !== undefined) return;
-    this.#begunAt = now;
-    this.#reported = reported;
-  }
+/** Milliseconds until it is certain whether the conflicts of the status are over; 0: now. */
+export function untilSureMs({ reported }: Conflicts, now: number): number {
+  if (reported === undefined || reported.message === "") return 0;
+  return Math.max(0, reported.at + windowMs - now);
+}
 
-  /** Milliseconds until it is certain whether the conflicts of the status are over; 0: now. */
-  untilSureMs(now: number): number {
-    if (this.#begunAt === undefined || this.#reported === "") return 0;
-    return Math.max(0, this.#begunAt + windowMs - now);
-  }
+/** Identities of objects that are not to be repaired for a while. */
+export function heldAt({ repairs }: Conflicts, now: number): ReadonlySet<string> {
+  const held = [...repairs].filter(([, one]) => one.rounds > 0 && now < one.heldUntil);
+  return new Set(held.map(([id]) => id));
+}
 
-  /** Identities of objects that are not to be repaired for a while. */
-  heldAt(now: number): ReadonlySet<string> {
-    const held = [...this.#repairs].filter(([, one]) => one.rounds > 0 && now < one.heldUntil);
-    return new Set(held.map(([id]) => id));
-  }
+/** After a reading that shows which objects are wrong, by identity. `held`: the objects that the plan of this reading does not repair. */
+export function withWrong(
+  conflicts: Conflicts,
+  wrong: ReadonlySet<string>,
+  { held, now }: { readonly held: ReadonlySet<string>; readonly now: number },
+): Conflicts {
+  if (conflicts.repairs.size === 0) return conflicts;
+  const repairs = [...conflicts.repairs].map(([id, one]) => {
+    const isWrong = wrong.has(id) && held.has(id);
+    return [id, { ...one, isWrong, wrongAt: wrong.has(id) ? now : one.wrongAt }] as const;
+  });
+  return { ...conflicts, repairs: new Map(repairs) };
+}
 
-  /** Takes the identities of all objects that are wrong now. Returns those that are not to be repaired for a while. */
-  heldAmong(wrong: ReadonlySet<string>, now: number): ReadonlySet<string> {
-    const held = this.heldAt(now);
-    this.note(wrong, { held, now });
-    return new Set([...wrong].filter((id) => held.has(id)));
-  }
+/** At least one object is wrong and is not repaired for a while. */
+export function isHolding({ repairs }: Conflicts): boolean {
+  return [...repairs.values()].some(({ isWrong }) => isWrong);
+}
 
-  /** Notes which objects are wrong now, by identity, and which objects are not to be repaired for a while. */
-  note(
-    wrong: ReadonlySet<string>,
-    { held, now }: { readonly held: ReadonlySet<string>; readonly now: number },
-  ): void {
-    for (const [id, repairs] of this.#repairs) {
-      repairs.isWrong = wrong.has(id) && held.has(id);
-      if (wrong.has(id)) repairs.wrongAt = now;
-    }
-  }
+/** Before a repair: it counts as one of its object. */
+export function withRepair(conflicts: Conflicts, key: ObjectKey, now: number): Conflicts {
+  const { repairs } = withoutOver(conflicts, now);
+  const id = objectId(key);
+  const before = repairs.get(id) ?? firstOf(key);
+  const times = [...before.times.filter((at) => at > now - windowMs), now];
+  const goesOn = before.rounds > 0 || isReported(conflicts, key, now);
+  const rounds = goesOn || times.length >= repairsOfConflict ? before.rounds + 1 : 0;
+  const heldUntil = rounds === 0 ? before.heldUntil : now + backoffMs(hold, rounds);
+  const after = { ...before, times, rounds, heldUntil, isWrong: false, wrongAt: now };
+  return { ...conflicts, repairs: new Map([...repairs, [id, after]]) };
+}
 
-  /** At least one object is wrong and is not repaired for a while. */
-  get isHolding(): boolean {
-    return [...this.#repairs.values()].some(({ isWrong }) => isWrong);
-  }
+/** The object is in conflict, so that the other managers have to be asked for before it is repaired. */
+export function isInConflict({ repairs }: Conflicts, key: ObjectKey): boolean {
+  return (repairs.get(objectId(key))?.rounds ?? 0) > 0;
+}
 
-  /** Counts a repair that is about to be made. True when the object is in conflict, so that the caller asks for the other managers. */
-  repairing(key: ObjectKey, now: number): boolean {
-    this.#forget(now);
-    const id = objectId(key);
-    const repairs = this.#repairs.get(id) ?? firstOf(key);
-    this.#repairs.set(id, repairs);
-    repairs.times = [...repairs.times.filter((at) => at > now - windowMs), now];
-    repairs.isWrong = false;
-    repairs.wrongAt = now;
-    const isNew = repairs.rounds === 0 && !this.#isOld(key, now);
-    if (isNew && repairs.times.length < repairsOfConflict) return false;
-    repairs.rounds += 1;
-    repairs.heldUntil = now + backoffMs(hold, repairs.rounds);
-    return true;
-  }
+/** Takes back a repair that was counted and not made. */
+export function withoutRepair(conflicts: Conflicts, key: ObjectKey): Conflicts {
+  const id = objectId(key);
+  const before = conflicts.repairs.get(id);
+  if (before === undefined) return conflicts;
+  const times = before.times.slice(0, -1);
+  const rounds = Math.max(0, before.rounds - 1);
+  const repairs = new Map(conflicts.repairs);
+  if (times.length + rounds === 0) repairs.delete(id);
+  else repairs.set(id, { ...before, times, rounds, heldUntil: 0 });
+  return { ...conflicts, repairs };
+}
 
-  /** Takes back a repair that was announced and not made. */
-  notRepaired(key: ObjectKey): void {
-    const id = objectId(key);
-    const repairs = this.#repairs.get(id);
-    if (repairs === undefined) return;
-    repairs.times = repairs.times.slice(0, -1);
-    repairs.rounds = Math.max(0, repairs.rounds - 1);
-    repairs.heldUntil = 0;
-    if (repairs.times.length + repairs.rounds === 0) this.#repairs.delete(id);
-  }
+/** With the managers in conflict over an object. An empty list keeps the managers that were known before. */
+export function withManagers(
+  conflicts: Conflicts,
+  key: ObjectKey,
+  managers: readonly ConflictingManager[],
+): Conflicts {
+  const id = objectId(key);
+  const before = conflicts.repairs.get(id);
+  if (before === undefined || managers.length === 0) return conflicts;
+  return { ...conflicts, repairs: new Map([...conflicts.repairs, [id, { ...before, managers }]]) };
+}
 
-  /** Notes the managers in conflict over an object. An empty list keeps the managers that were noted before. */
-  named(key: ObjectKey, managers: readonly ConflictingManager[]): void {
-    const repairs = this.#repairs.get(objectId(key));
-    if (repairs !== undefined && managers.length > 0) repairs.managers = managers;
-  }
+/** The conflicts that are not over, in the order of names. */
+export function currentConflicts(conflicts: Conflicts, now: number): readonly Conflict[] {
+  return [...withoutOver(conflicts, now).repairs.values()]
+    .filter(({ rounds }) => rounds > 0)
+    .map(({ key, managers, heldUntil, wrongAt, isWrong }) => {
+      const dueAt = isWrong ? heldUntil : wrongAt + windowMs;
+      return { key, managers, dueMs: Math.max(1, dueAt - now) };
+    })
+    .toSorted(byText(({ key }) => objectId(key)));
+}
 
-  /** The conflicts that are not over, in the order of names. */
-  current(now: number): readonly Conflict[] {
-    this.#forget(now);
-    return [...this.#repairs.values()]
-      .filter(({ rounds }) => rounds > 0)
-      .map(({ key, managers, heldUntil, wrongAt, isWrong }) => {
-        const dueAt = isWrong ? heldUntil : wrongAt + windowMs;
-        return { key, managers, dueMs: Math.max(1, dueAt - now) };
-      })
-      .toSorted(byText(({ key }) => objectId(key)));
-  }
+/** The status names a conflict over the object, which may go on. */
+function isReported(conflicts: Conflicts, key: ObjectKey, now: number): boolean {
+  const { message = "" } = conflicts.reported ?? {};
+  return untilSureMs(conflicts, now) > 0 && message.includes(`${describe(key)}: `);
+}
 
-  /** The status names a conflict over the object, which may go on. */
-  #isOld(key: ObjectKey, now: number): boolean {
-    return this.untilSureMs(now) > 0 && this.#reported.includes(`${describe(key)}: `);
-  }
-
-  #forget(now: number): void {
-    for (const [id, { isWrong, wrongAt }] of this.#repairs) {
-      if (!isWrong && now >= wrongAt + windowMs) this.#repairs.delete(id);
-    }
-  }
+/** Without the objects that were right for a minute. */
+function withoutOver(conflicts: Conflicts, now: number): Conflicts {
+  const repairs = [...conflicts.repairs].filter(
+    ([, { isWrong, wrongAt }]) => isWrong || now < wrongAt + windowMs,
+  );
+  return { ...conflicts, repairs: new Map(repairs) };
 }
 
 /** `Deployment ns/a: Contested by hpa (scale): spec.replicas (and 2 more objects)`: equal for equal conflicts. */

@@ -1,9 +1,10 @@
-import { objectId } from "../../../api/keys.ts";
 import { type ObjectKey } from "../../../api/kubernetes.ts";
 import { outlives, type DesiredObject } from "../../../installation/desired.ts";
 import type { ApplyPlan } from "../../../installation/plan.ts";
 import type { Trouble } from "../change-set.ts";
 import type { RecordedAttempt, InstallAttempt } from "../install-attempt.ts";
+import { entryOf } from "../install-state.ts";
+import { withoutRepair } from "./conflicts.ts";
 
 /** An attempt with fewer objects, and the objects that are left to other components. */
 interface Own<W> {
@@ -21,16 +22,16 @@ export async function withoutOthers(
   signal: AbortSignal,
 ): Promise<Own<InstallAttempt>> {
   const { desired, memory, deps } = attempt;
-  const { sharing } = memory;
   const wanted = new Set(desired.objects.map(({ id }) => id));
-  const left = new Map([...sharing.left].filter(([id]) => wanted.has(id)));
+  const left = new Map([...memory.state.left].filter(([id]) => wanted.has(id)));
   const open = new Set(left.keys());
   const lost = idsOf(isLost ? desired.objects.filter(({ key }) => !outlives(key)) : []);
   const isAsked = open.size + lost.size > 0;
   const question = { open, lost, fought: new Set<string>() };
-  const theirs = isAsked ? await deps.holders?.(question, signal) : left;
-  sharing.left = theirs ?? left;
-  return ownOf(attempt, sharing.left);
+  const answer = isAsked ? await deps.holders?.(question, signal) : left;
+  const theirs = answer ?? left;
+  memory.become((state) => ({ ...state, left: theirs }));
+  return ownOf(attempt, theirs);
 }
 
 export interface OwnPlan extends Own<RecordedAttempt> {
@@ -48,23 +49,25 @@ export async function ownPlan(
   signal: AbortSignal,
 ): Promise<OwnPlan> {
   const { desired, memory, deps, isNewcomer } = attempt;
-  const { sharing } = memory;
-  const entries = memory.inventory?.entries ?? [];
-  const accepted = new Set(
-    entries.flatMap((entry) => (entry.fingerprint === undefined ? [] : [objectId(entry)])),
+  const { state } = memory;
+  const unproven = plan.apply.filter(
+    ({ id, key }) => entryOf(state, id)?.fingerprint === undefined && !outlives(key),
   );
-  const unproven = plan.apply.filter(({ id, key }) => !accepted.has(id) && !outlives(key));
   // A new installation was asked about all its objects, except for objects that turned out to be in another namespace than rendered.
   const isAsked = isNewcomer && desired.guessed.length === 0;
-  const open = isAsked ? [] : unproven.filter(({ id }) => !sharing.free.has(id));
+  const open = isAsked ? [] : unproven.filter(({ id }) => !state.free.has(id));
   const mine = fought.filter(({ key }) => !outlives(key));
   const isOpen = open.length + mine.length > 0;
   const question = { open: idsOf(open), fought: idsOf(mine) };
   const answer = isOpen ? await deps.holders?.(question, signal) : undefined;
   const theirs = answer ?? new Map<string, string>();
-  sharing.free = idsOf(unproven.filter(({ id }) => !theirs.has(id)));
-  sharing.left = new Map([...sharing.left, ...theirs]);
-  for (const { id, key } of mine) if (theirs.has(id)) memory.conflicts.notRepaired(key);
+  const theirKeys = mine.filter(({ id }) => theirs.has(id)).map(({ key }) => key);
+  memory.become((now) => ({
+    ...now,
+    free: idsOf(unproven.filter(({ id }) => !theirs.has(id))),
+    left: new Map([...now.left, ...theirs]),
+    conflicts: theirKeys.reduce(withoutRepair, now.conflicts),
+  }));
   const apply = plan.apply.filter(({ id }) => !theirs.has(id));
   return { plan: { ...plan, apply }, ...ownOf(attempt, theirs) };
 }

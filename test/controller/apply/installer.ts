@@ -11,6 +11,7 @@ import { openReleases } from "../../../cmd/open-releases.ts";
 import type { Anchor } from "../../../controller/apply/anchor/anchor.ts";
 import type { ChangeSet, Progress } from "../../../controller/apply/change-set.ts";
 import type { AnchorGate, InstallDeps } from "../../../controller/apply/install-attempt.ts";
+import { withAudit } from "../../../controller/apply/install-state.ts";
 import { install } from "../../../controller/apply/install.ts";
 import { InstallationMemory } from "../../../controller/apply/installation-memory.ts";
 import type { Unblocked } from "../../../controller/apply/unblock.ts";
@@ -129,7 +130,7 @@ export class Installer implements AsyncDisposable {
   ): Pick<InstallDeps, "assertFirst" | "holders"> {
     const { component, target } = this;
     const newcomer = { component, target, connection: connectionTo(target, this.#clock) };
-    const isOurs = (one: Manifest): boolean => !this.#memory.sharing.left.has(objectId(keyOf(one)));
+    const isOurs = (one: Manifest): boolean => !this.#memory.state.left.has(objectId(keyOf(one)));
     return {
       assertFirst: (making, signal) => {
         const wanted = { ...newcomer, manifests: manifests.filter(isOurs) };
@@ -142,7 +143,7 @@ export class Installer implements AsyncDisposable {
 
   /** The next install sends again what seems to be right. */
   audit(): void {
-    this.#memory.isAuditDue = true;
+    this.#memory.become(withAudit);
   }
 
   /** Another process for the same component, which knows nothing and reaches the spoke through another client. */
@@ -178,7 +179,7 @@ export class Installer implements AsyncDisposable {
       watches: connectionTo(this.target, this.#clock).watches,
       onChange: (change) => this.changes.push(change),
       isUnwanted: (key) =>
-        isUnwanted(key, { component: this.component, wanted: this.#memory.desired }),
+        isUnwanted(key, { component: this.component, wanted: this.#memory.state.desired }),
       log: silentLog,
     });
   }

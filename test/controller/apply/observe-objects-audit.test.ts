@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import { kindId, objectId } from "../../../api/keys.ts";
 import { keyOf, type Manifest } from "../../../api/kubernetes.ts";
 import type { InstallAttempt } from "../../../controller/apply/install-attempt.ts";
+import { withAudit, withReadAnchor } from "../../../controller/apply/install-state.ts";
 import { InstallationMemory } from "../../../controller/apply/installation-memory.ts";
 import { observeAndPlan } from "../../../controller/apply/observe-objects.ts";
 import { prepare } from "../../../installation/desired.ts";
@@ -34,8 +35,8 @@ async function audited(
   const desired = prepare(renderedOf(...manifests));
   const memory = new InstallationMemory();
   const entries = desired.objects.map(({ key, hash }) => ({ ...key, hash, fingerprint: "f" }));
-  memory.recall(anchorWith({ version: "1.23.0", complete: true, entries }));
-  memory.isAuditDue = true;
+  const anchor = anchorWith({ version: "1.23.0", complete: true, entries });
+  memory.become((state) => withAudit(withReadAnchor(state, anchor)));
   const records = [...seen, ...deleting].map((one): [string, ObservedObject] => [
     objectId(keyOf(one)),
     {

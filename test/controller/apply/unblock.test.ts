@@ -1,6 +1,13 @@
 import { expect, test } from "vitest";
 
-import { Blockades, unblock } from "../../../controller/apply/unblock.ts";
+import {
+  type Blockades,
+  blockadesAfter,
+  dueAmong,
+  unblock,
+  untilDueMs,
+  withCleared,
+} from "../../../controller/apply/unblock.ts";
 import { prepare } from "../../../installation/desired.ts";
 import { manifestOf } from "./prepared.ts";
 
@@ -22,26 +29,40 @@ async function isEmptied(name: string, webhook: object): Promise<boolean> {
       return Promise.resolve(live);
     },
   };
-  const blockades = new Blockades();
+  const { signal } = new AbortController();
+  const target = { client, fieldManager: "knfleet-hub" };
+  let blockades: Blockades = new Map();
   for (const now of [0, 200_000]) {
-    const target = { client, fieldManager: "knfleet-hub" };
-    await unblock(parked, { target, desired, blockades, now }, new AbortController().signal);
+    blockades = blockadesAfter(blockades, parked, now);
+    const due = dueAmong(blockades);
+    expect(due).toEqual(now === 0 ? [] : [name]);
+    await Promise.all(due.map((one) => unblock(one, { target, desired }, signal)));
   }
   return patches > 0;
 }
 
+function refusedBy(...webhooks: readonly string[]) {
+  return webhooks.map((name) => ({
+    key: { apiVersion: "v1", kind: "ConfigMap", namespace: "ns", name: "a" },
+    message: `Waiting for webhook ${name}.example.com`,
+  }));
+}
+
 test("the time until a webhook becomes due is told once, and not of one that was due", () => {
-  const blockades = new Blockades();
-  expect(blockades.untilDueMs(0)).toBe(0);
-  blockades.dueAmong(new Set(["a"]), 0);
-  blockades.dueAmong(new Set(["a", "b"]), 60_000);
+  let blockades: Blockades = new Map();
+  const [a, b] = ["a.example.com", "b.example.com"];
+  expect(untilDueMs(blockades, 0)).toBe(0);
+  blockades = blockadesAfter(blockades, refusedBy("a"), 0);
+  blockades = blockadesAfter(blockades, refusedBy("a", "b"), 60_000);
   // The attempt that asked took longer than it is until then.
-  expect([100_000, 200_000].map((now) => blockades.untilDueMs(now))).toEqual([80_000, 1]);
-  expect(blockades.dueAmong(new Set(["a", "b"]), 200_000)).toEqual(["a"]);
-  expect(blockades.untilDueMs(200_000)).toBe(40_000);
-  blockades.cleared("a");
-  expect(blockades.dueAmong(new Set(["a", "b"]), 240_000)).toEqual(["b"]);
-  expect(blockades.untilDueMs(240_000)).toBe(0);
+  expect([100_000, 200_000].map((now) => untilDueMs(blockades, now))).toEqual([80_000, 1]);
+  blockades = blockadesAfter(blockades, refusedBy("a", "b"), 200_000);
+  expect(dueAmong(blockades)).toEqual([a]);
+  expect(untilDueMs(blockades, 200_000)).toBe(40_000);
+  blockades = withCleared(blockades, "a.example.com");
+  blockades = blockadesAfter(blockades, refusedBy("a", "b"), 240_000);
+  expect(dueAmong(blockades)).toEqual([b]);
+  expect(untilDueMs(blockades, 240_000)).toBe(0);
 });
 
 test("rules that a program behind the webhook writes are emptied, and a policy of a user's own is left", async () => {

@@ -4,6 +4,7 @@ import { componentWorkName, managedClusterOf } from "../../../api/delivery.ts";
 import { listAt, recordAt } from "../../../api/fields.ts";
 import { openReleases } from "../../../cmd/open-releases.ts";
 import { sampleDirOf } from "../../../cmd/release-files.ts";
+import { withReadAnchor } from "../../../controller/apply/install-state.ts";
 import { Installation } from "../../../controller/reconcile/installation.ts";
 import { serving } from "../../support/component.ts";
 import { bareInstaller } from "../apply/bare-spoke.ts";
@@ -78,7 +79,9 @@ async function takenOver({
   await using installation = new Installation(component.metadata.uid);
   const { target } = await bareInstaller(() => undefined);
   const { memory } = await installation.viewOver(target.client, openScripted);
-  memory.recall(anchorWith({ version: "1.22.0", complete, entries: [] }));
+  memory.become((state) =>
+    withReadAnchor(state, anchorWith({ version: "1.22.0", complete, entries: [] })),
+  );
   const conditions = [{ type: "InstallSucceeded", status }];
   const installed = { ...component, status: { conditions } };
   for (let more = 1; more < attempts; more += 1) await attempt(installed, [], installation);

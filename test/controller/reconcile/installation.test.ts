@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 
 import { abortable } from "../../../access/time/deadline.ts";
 import { objectId } from "../../../api/keys.ts";
+import { withoutAnchor, withReadAnchor } from "../../../controller/apply/install-state.ts";
 import { EventRecorder } from "../../../controller/events.ts";
 import type { Observation } from "../../../controller/observe/observation.ts";
 import { attemptCost, Installation } from "../../../controller/reconcile/installation.ts";
@@ -24,14 +25,16 @@ test("an installation without an anchor is new, and one whose anchor is lost is 
   await using installation = new Installation("uid");
   expect(installation.wasInstalled).toBe(false);
   const { memory } = await installation.viewOver(client, open);
-  memory.recall(undefined);
+  memory.become((state) => withReadAnchor(state, undefined));
   expect(installation.wasInstalled).toBe(false);
-  memory.recall(anchorWith({ version: "", complete: false, entries: [] }));
+  memory.become((state) =>
+    withReadAnchor(state, anchorWith({ version: "", complete: false, entries: [] })),
+  );
   expect(installation.wasInstalled).toBe(true);
-  memory.recall(undefined);
+  memory.become((state) => withReadAnchor(state, undefined));
   expect([installation.inventory, installation.wasInstalled]).toEqual([undefined, true]);
   // Of its own accord it took back what it had begun.
-  memory.noteWithdrawn();
+  memory.become(withoutAnchor);
   expect(installation.wasInstalled).toBe(false);
 });
 
@@ -40,7 +43,7 @@ test("the inventory that was last seen stays known after the view is closed", as
   await using installation = new Installation("uid");
   const { memory } = await installation.viewOver(client, open);
   const inventory = { version: "1.22.0", complete: true, entries: [] };
-  memory.recall(anchorWith(inventory));
+  memory.become((state) => withReadAnchor(state, anchorWith(inventory)));
   expect(installation.inventory).toMatchObject(inventory);
   await installation.closeView();
   expect(installation.inventory).toMatchObject(inventory);

@@ -1,7 +1,12 @@
 import { expect, test } from "vitest";
 
-import type { Conflict } from "../../../controller/apply/filters/conflicts.ts";
-import { InstallationMemory } from "../../../controller/apply/installation-memory.ts";
+import {
+  type Conflict,
+  type Conflicts,
+  isInConflict,
+  withRepair,
+} from "../../../controller/apply/filters/conflicts.ts";
+import { initialState, withReportedConflicts } from "../../../controller/apply/install-state.ts";
 import { nextOf } from "../../../controller/reconcile/report.ts";
 import { transitionEvents } from "../../../controller/status/component-events.ts";
 import { statusOf } from "../../../controller/status/component-status.ts";
@@ -57,10 +62,13 @@ test("a contest is over when nobody was seen to go on with it for a minute", () 
   expect(nextOf(outcome, 600_000)).toEqual({ kind: "done" });
 });
 
+function isContested(conflicts: Conflicts): boolean {
+  return isInConflict(withRepair(conflicts, key, 1), key);
+}
+
 test("a memory that begins anew goes on with conflicts that were told of, also over what the installation stands on", () => {
-  const memory = new InstallationMemory();
-  memory.resume(told, 0);
-  expect(memory.conflicts.repairing(key, 1)).toBe(true);
-  expect(memory.anchorConflicts.repairing(key, 1)).toBe(true);
-  expect(new InstallationMemory().conflicts.repairing(key, 1)).toBe(false);
+  const state = withReportedConflicts(initialState, told, 0);
+  expect(isContested(state.conflicts)).toBe(true);
+  expect(isContested(state.anchorConflicts)).toBe(true);
+  expect(isContested(initialState.conflicts)).toBe(false);
 });

@@ -3,6 +3,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { objectId } from "../../../api/keys.ts";
 import { keyOf, type KubeObject } from "../../../api/kubernetes.ts";
 import { knownResource } from "../../../api/resources.ts";
+import { withReadAnchor } from "../../../controller/apply/install-state.ts";
 import { InstallationMemory } from "../../../controller/apply/installation-memory.ts";
 import type { Observation } from "../../../controller/observe/observation.ts";
 import { statusOf } from "../../../controller/status/component-status.ts";
@@ -56,13 +57,14 @@ beforeEach(async () => {
   );
   ({ watches, observation } = scene);
   memory = new InstallationMemory();
-  memory.desired = desired;
+  memory.become((state) => ({ ...state, desired }));
   const records = observation.objects();
   const entries = desired.objects.map(({ key, id, hash }) => {
     const { fingerprint = "" } = records.get(id) ?? {};
     return { ...key, hash, fingerprint };
   });
-  memory.recall(anchorWith({ version: "1.23.0", complete: true, entries }));
+  const anchor = anchorWith({ version: "1.23.0", complete: true, entries });
+  memory.become((state) => withReadAnchor(state, anchor));
 });
 
 afterEach(async () => {
@@ -81,7 +83,7 @@ async function doubted() {
 
 test("there is no doubt in what is available as it was applied, nor in what nobody wants", () => {
   expect(doubt()).toBeUndefined();
-  memory.desired = undefined;
+  memory.become((state) => ({ ...state, desired: undefined }));
   expect(doubt()).toBeUndefined();
 });
 
@@ -110,7 +112,7 @@ test("nothing is known of Deployments whose list has not come for some seconds",
 
 test("what was left to others is theirs to look after", async () => {
   const webhook = objectId(keyOf(deployment("webhook")));
-  memory.sharing.left = new Map([[webhook, "KnativeServing a/b"]]);
+  memory.become((state) => ({ ...state, left: new Map([[webhook, "KnativeServing a/b"]]) }));
   watches.send("Deployment", { type: "DELETED", object: deployment("webhook", 11) });
   await watches.waitFor(() => expect(observation.objects().size).toBe(1));
   expect(doubt()).toBeUndefined();

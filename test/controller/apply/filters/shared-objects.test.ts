@@ -38,7 +38,7 @@ test("what was left to another one stays so while nobody may ask, and is taken w
   let answer: ReadonlyMap<string, string> | undefined;
   const attempt = workOn([definition, role], () => Promise.resolve(answer));
   const id = objectId({ apiVersion: role.apiVersion, kind: role.kind, name: "shared" });
-  attempt.memory.sharing.left = new Map([[id, words]]);
+  attempt.memory.become((state) => ({ ...state, left: new Map([[id, words]]) }));
   const left = [{ key: expect.objectContaining({ name: "shared" }), message: words }];
   const isLost = false;
   expect(await withoutOthers(attempt, { isLost }, signal)).toMatchObject({ left });
@@ -56,7 +56,7 @@ test("what others have is left to them when the anchor is lost with all that was
   });
   const { left } = await withoutOthers(attempt, { isLost: true }, signal);
   expect(left.map(({ key }) => key.kind)).toEqual(["ClusterRole"]);
-  expect(attempt.memory.sharing.left.size).toBe(1);
+  expect(attempt.memory.state.left.size).toBe(1);
 });
 
 test("whose an object is, is asked again after an answer that did not say", async () => {
