@@ -42,6 +42,12 @@ export function abortable<Result>(work: Promise<Result>, signal: AbortSignal): P
   });
 }
 
+/** Work that goes on beside other work. Each call gets its result or its error, perhaps never: an error that is not asked for is no unhandled one. */
+export function begun<Result>(work: Promise<Result>): () => Promise<Result> {
+  work.catch(() => undefined);
+  return () => work;
+}
+
 /**
  * An abort signal that follows the first of some signals that aborts, until it is disposed. It is what this program has in place of AbortSignal.any, of which
  * Node 24 loses the abort when garbage collection takes one of its signals (nodejs/node#65995). Node keeps a socket in memory as long as the signal that it

@@ -49,10 +49,11 @@ export interface InstallDeps {
   readonly clock: Clock;
   /** Shared by all components. */
   readonly preparations: Preparations;
-  /** Nothing is written before it resolves; its rejection is thrown. Absent: the target suits. */
-  readonly targetCheck?: Promise<unknown>;
-  /** The anchor of a new component, which the search for neighbours has read; see neighbours.ts. Absent: the anchor is read. */
-  readonly seen?: Promise<SeenAnchor>;
+  /**
+   * Awaited before the first write; its rejection is thrown. Resolves with the anchor of a new component, which the search for neighbours has read; see neighbours.ts. Absent: the
+   * target suits.
+   */
+  readonly beforeFirstWrite?: (() => Promise<SeenAnchor>) | undefined;
   /**
    * Called while the anchor is being created. Throws FleetError when another installation created its anchor earlier, and the error of the creation. Absent: no
    * other installation can come.
@@ -94,9 +95,9 @@ export interface RecordedAttempt extends InstallAttempt {
   readonly anchor: Anchor;
   /** Something may have been installed before. */
   readonly mayExist: boolean;
-  /** Nothing is sent before it resolves; its rejection is thrown. */
-  readonly first: Promise<void>;
-  /** Nothing was ever accepted under the anchor, so that `first` is about everything. */
+  /** Awaited before the first object is sent; its rejection is thrown. */
+  readonly beforeFirstObject: () => Promise<void>;
+  /** Nothing was ever accepted under the anchor, so that `beforeFirstObject` is about everything. */
   readonly isNewcomer: boolean;
   readonly requests: EngineRequests;
   /** The unfinished part of an adoption. */

@@ -183,7 +183,7 @@ async function send(
   const { attempt } = facts;
   if (plan.kind === "adopt") {
     const recorded = recordedAttempt({ ...attempt, ...intent, mayExist: true });
-    await intent.first;
+    await intent.beforeFirstObject();
     const unadopted = await adoptUpstream(plan.upstream, recorded, signal);
     return sendObjects(await observeAndPlan(attempt, signal), { ...recorded, unadopted }, signal);
   }
@@ -243,7 +243,7 @@ async function locate(
   try {
     return await memory.kinds.locate(prepared, target.client, signal);
   } catch (error) {
-    await deps.targetCheck;
+    await deps.beforeFirstWrite?.();
     throw error;
   }
 }

@@ -67,7 +67,7 @@ export async function sendObjects(
       signal,
     );
   });
-  await abortable(attempt.first, signal);
+  await abortable(attempt.beforeFirstObject(), signal);
   const { unadopted } = attempt;
   const leaving = plan.leaving.map(stillLeaving);
   const parked = sorted([...sent.parked, ...leaving, ...(unadopted?.parked ?? [])]);
@@ -155,11 +155,11 @@ async function keepNotes(
 /** Sends nothing that names an anchor that is gone as owner, and nothing before it is known that no other installation was first. */
 function guarded(
   requests: EngineRequests,
-  { observation, anchor, first }: RecordedAttempt,
+  { observation, anchor, beforeFirstObject }: RecordedAttempt,
 ): ApplyRequests {
   return {
     send: async (object, signal) => {
-      await abortable(first, signal);
+      await abortable(beforeFirstObject(), signal);
       if (observation.isLost(anchor)) throw replaced(anchor);
       return requests.send(object, signal);
     },

@@ -1,6 +1,7 @@
 import type { KubeClient } from "../../access/kube/kube-client.ts";
 import { logFailure } from "../../access/log.ts";
 import type { Clock } from "../../access/time/clock.ts";
+import { begun } from "../../access/time/deadline.ts";
 import type { ClusterProfileRef, Component } from "../../api/component.ts";
 import { targetId } from "../../api/keys.ts";
 import { describe } from "../../api/kubernetes.ts";
@@ -147,18 +148,23 @@ export class Guards {
 /** The protection of anchors as an install uses it. The guard starts as soon as it is known that the target suits. */
 export function gateOf(
   component: Component,
-  guarded: GuardedTarget & { readonly targetCheck: Promise<unknown>; readonly guards: Guards },
+  guarded: GuardedTarget & {
+    readonly beforeFirstWrite: () => Promise<unknown>;
+    readonly guards: Guards;
+  },
 ): AnchorGate {
-  const { targetCheck, guards } = guarded;
+  const { beforeFirstWrite, guards } = guarded;
   guards.prepare(component, guarded);
-  const started = targetCheck.then(() => guards.protect(component, guarded));
-  // Each method below passes the rejection on. An install that calls none of them gets it from `targetCheck`.
-  started.catch(() => undefined);
+  // Each method below passes the rejection on. An install that calls none of them gets it from `beforeFirstWrite`.
+  const started = begun(beforeFirstWrite().then(() => guards.protect(component, guarded)));
   return {
-    waitUntilSent: async (signal) => (await started)?.waitUntilSent(signal),
-    waitUntilOpen: async (signal) => (await started)?.waitUntilOpen(signal),
-    needsSecondOwner: async (signal) => (await (await started)?.needsSecondOwner(signal)) ?? false,
+    waitUntilSent: async (signal) => (await started())?.waitUntilSent(signal),
+    waitUntilOpen: async (signal) => (await started())?.waitUntilOpen(signal),
+    needsSecondOwner: async (signal) =>
+      (await (await started())?.needsSecondOwner(signal)) ?? false,
     noteAnchor: (anchor) =>
-      void started.then((guard) => guard?.noteAnchor(anchor)).catch(() => undefined),
+      void started()
+        .then((guard) => guard?.noteAnchor(anchor))
+        .catch(() => undefined),
   };
 }

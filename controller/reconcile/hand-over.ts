@@ -39,9 +39,7 @@ export async function installOrTakeOver(
     const objects = await takeOverInstallation({ ...request, ...deps, desired }, signal);
     if (objects === undefined) throw error;
     deps.onTakenOver(objects);
-    // The anchor that was seen is another's.
-    const { seen: _, ...others } = deps;
-    return install(request, others, signal);
+    return install({ ...request, isNew: false }, deps, signal);
   }
 }
 

@@ -1,4 +1,4 @@
-import { abortable, Follower } from "../../access/time/deadline.ts";
+import { abortable, begun, Follower } from "../../access/time/deadline.ts";
 import { FleetError } from "../../api/errors.ts";
 import { installationNamespace } from "../../installation/installation-namespace.ts";
 import type { Rendered } from "../../render/release/releases.ts";
@@ -17,7 +17,7 @@ export interface PreparedInstall {
   readonly resolved: Resolved;
   readonly content: SetContent;
   /** Resolves when the first write is allowed: the cluster suits, and the component has its finalizer and its namespace record. Rejects with `NotHeld` without them. */
-  readonly targetCheck: Promise<SeenAnchor>;
+  readonly beforeFirstWrite: () => Promise<SeenAnchor>;
 }
 
 /**
@@ -60,13 +60,13 @@ export async function prepare(
   if (namespace !== expected) rendered = await renderIn(namespace);
   const content = await setContentOf(component, deps);
   const { manifests } = rendered;
-  const targetCheck = suitability(attempt, { manifests, resolved, deps }, signal).then(
+  const checking = suitability(attempt, { manifests, resolved, deps }, signal).then(
     async (seen) => {
       await hold(attempt, { ...deps, namespace }, signal);
       return seen;
     },
   );
-  return { rendered, resolved, content, targetCheck };
+  return { rendered, resolved, content, beforeFirstWrite: begun(checking) };
 }
 
 interface SuitabilityQuestion extends Pick<Rendered, "manifests"> {
@@ -83,12 +83,10 @@ async function suitability(
   const { signal: either } = new Follower(signal, connection.signal);
   const isNew = component.status?.version === undefined && !installation.wasInstalled;
   const newcomer = { component, target, connection, manifests };
-  const checking =
-    isNew && deps.neighbours.assertNoOverlap(newcomer, () => deps.components.all(), either);
-  // Awaited below.
-  if (checking) checking.catch(() => undefined);
+  const search =
+    isNew && begun(deps.neighbours.assertNoOverlap(newcomer, () => deps.components.all(), either));
   await assertVersion(connection, deps, either);
-  return checking === false ? "unknown" : checking;
+  return search === false ? "unknown" : search();
 }
 
 async function assertVersion(

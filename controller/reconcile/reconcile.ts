@@ -114,9 +114,7 @@ async function apply(
   prepared: PreparedInstall & { readonly deps: ReconcileDeps },
   signal: AbortSignal,
 ): Promise<Outcome> {
-  const { rendered, resolved, targetCheck, content, deps } = prepared;
-  // The install awaits it.
-  targetCheck.catch(() => undefined);
+  const { rendered, resolved, beforeFirstWrite, content, deps } = prepared;
   const { target, connection } = resolved;
   const isNew = !hasFinalizer(component);
   const log = deps.log.child(logFieldsOf({ component, installation }));
@@ -135,8 +133,7 @@ async function apply(
     {
       ...deps,
       log,
-      targetCheck,
-      seen: targetCheck,
+      beforeFirstWrite,
       ...neighbourQuestions(
         { component, ...resolved, manifests: () => manifests.filter(isOurs) },
         deps,
@@ -148,7 +145,13 @@ async function apply(
         const outcome = { kind: "working", steps, version, progress, protection } as const;
         if (showsProgress) writer.reportProgress(outcome, signal);
       },
-      gate: gateOf(component, { target, signal: connection.signal, targetCheck, isNew, ...deps }),
+      gate: gateOf(component, {
+        target,
+        signal: connection.signal,
+        beforeFirstWrite,
+        isNew,
+        ...deps,
+      }),
       ...installEvents(clusterNameOf(component), recordEvent),
     },
     install.signal,

@@ -7,7 +7,7 @@ import { type Anchor, anchorRef } from "./anchor.ts";
 /** Whether an anchor is the first one on its cluster. */
 export interface FirstAnswer {
   /** Awaited before anything is sent; rejects where another installation was first. */
-  readonly first: Promise<void>;
+  readonly beforeFirstObject: () => Promise<void>;
   /** Nothing was ever accepted under the anchor. */
   readonly isNewcomer: boolean;
   /** Whether an error is that rejection. */
@@ -25,7 +25,7 @@ export function askWhetherFirst(
   const first = asked ?? Promise.resolve();
   let refusal: unknown;
   first.catch((reason: unknown) => (refusal = reason));
-  return { first, isNewcomer, isRefusal: (error) => error === refusal };
+  return { beforeFirstObject: () => first, isNewcomer, isRefusal: (error) => error === refusal };
 }
 
 /** Removes an anchor that was second, with nothing under it, so that it does not block the installation that was first. */

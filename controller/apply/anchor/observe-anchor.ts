@@ -1,3 +1,4 @@
+import { begun } from "../../../access/time/deadline.ts";
 import type { Component } from "../../../api/component.ts";
 import type { KubeObject, Manifest } from "../../../api/kubernetes.ts";
 import { knownResource } from "../../../api/resources.ts";
@@ -30,11 +31,9 @@ export async function observeAnchor(
   attempt: InstallAttempt,
   signal: AbortSignal,
 ): Promise<AnchorFacts> {
-  const observing = readAnchorFacts(attempt, signal);
-  // Awaited below.
-  observing.catch(() => undefined);
-  await attempt.deps.targetCheck;
-  return observing;
+  const reading = begun(readAnchorFacts(attempt, signal));
+  await attempt.deps.beforeFirstWrite?.();
+  return reading();
 }
 
 /** Whether no namespace has to be created or changed. Namespaces in conflict do not count. */
@@ -76,7 +75,7 @@ async function readAnchorOnce(
   { component, target, deps, isNew = false }: InstallAttempt,
   signal: AbortSignal,
 ): Promise<Anchor | undefined> {
-  const seen = isNew && deps.seen !== undefined ? await deps.seen : "unknown";
+  const seen = isNew && deps.beforeFirstWrite ? await deps.beforeFirstWrite() : "unknown";
   return anchorSeen(seen, { component, target }, signal);
 }
 
@@ -99,7 +98,7 @@ async function createAhead(
   signal: AbortSignal,
 ): Promise<readonly KubeObject[]> {
   try {
-    await deps.targetCheck;
+    await deps.beforeFirstWrite?.();
     await deps.gate?.waitUntilSent(signal);
   } catch {
     // `observeAnchor` and the gate throw this error, too.
@@ -116,7 +115,7 @@ async function handleLoss(attempt: InstallAttempt, signal: AbortSignal): Promise
   if (!lossSteps.has("reported")) deps.onAnchorLost?.();
   memory.become((state) => withLossStep(state, "reported"));
   if (memory.state.secondOwner !== undefined || lossSteps.has("droppedWebhooks")) return;
-  await deps.targetCheck;
+  await deps.beforeFirstWrite?.();
   await dropWebhooks(target, component, signal);
   memory.become((state) => withLossStep(state, "droppedWebhooks"));
 }

@@ -4,10 +4,27 @@ import { runInNewContext } from "node:vm";
 
 import { describe, expect, test } from "vitest";
 
-import { Deadline, Follower, withTimeout } from "../../../access/time/deadline.ts";
+import { begun, Deadline, Follower, withTimeout } from "../../../access/time/deadline.ts";
 import { systemClock } from "../../../access/time/system-clock.ts";
 
 const never = new AbortController().signal;
+
+test("begun work gives each who asks its result or its error, and an error that nobody asks for is no unhandled one", async () => {
+  const unhandled: unknown[] = [];
+  const note = (reason: unknown): void => void unhandled.push(reason);
+  process.on("unhandledRejection", note);
+  try {
+    const reason = new Error("Refused");
+    const failed = begun(Promise.reject(reason));
+    await delay(1);
+    expect(unhandled).toEqual([]);
+    await expect(failed()).rejects.toBe(reason);
+    await expect(failed()).rejects.toBe(reason);
+    expect(await begun(Promise.resolve(1))()).toBe(1);
+  } finally {
+    process.off("unhandledRejection", note);
+  }
+});
 
 describe("withTimeout", () => {
   test.each([{ signal: never }, { signal: undefined }])(

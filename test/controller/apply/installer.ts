@@ -8,7 +8,7 @@ import type { Component, KnativeEventing, KnativeServing } from "../../../api/co
 import { objectId } from "../../../api/keys.ts";
 import { keyOf, type Manifest } from "../../../api/kubernetes.ts";
 import { openReleases } from "../../../cmd/open-releases.ts";
-import type { Anchor } from "../../../controller/apply/anchor/anchor.ts";
+import type { Anchor, SeenAnchor } from "../../../controller/apply/anchor/anchor.ts";
 import type { ChangeSet, Progress } from "../../../controller/apply/change-set.ts";
 import type { AnchorGate, InstallDeps } from "../../../controller/apply/install-attempt.ts";
 import { withAudit } from "../../../controller/apply/install-state.ts";
@@ -113,7 +113,7 @@ export class Installer implements AsyncDisposable {
         preparations: this.#preparations,
         onProgress,
         onAdopted,
-        targetCheck,
+        beforeFirstWrite: targetCheck && (() => targetCheck.then((): SeenAnchor => "unknown")),
         gate,
         pendingChanges,
         onUnblocked,

@@ -136,7 +136,7 @@ async function installGuarded(
   const gate = gateOf(component, {
     target: installer.target,
     signal: end.signal,
-    targetCheck: Promise.resolve(),
+    beforeFirstWrite: () => Promise.resolve(),
     guards,
   });
   try {
