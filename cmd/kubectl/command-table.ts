@@ -1,6 +1,5 @@
 import type { CommandEntry, CommandGroup } from "./action.ts";
 import { canI } from "./commands/can-i/command.ts";
-import { renderEntry } from "./commands/change-entries.ts";
 import { check } from "./commands/check/command.ts";
 import { deployments } from "./commands/deployments/command.ts";
 import { diagnoseEntry, gatherEntry } from "./commands/diagnosis-entries.ts";
@@ -12,10 +11,12 @@ import { get } from "./commands/get/command.ts";
 import { images } from "./commands/images/command.ts";
 import { logs } from "./commands/logs/command.ts";
 import { mcpEntry } from "./commands/mcp-entry.ts";
-import { migrateEntries, migrateGroup } from "./commands/migrate-entries.ts";
+import { fromUpstream, migrateGroup, toUpstream } from "./commands/migrate/command.ts";
 import { orphans } from "./commands/orphans/command.ts";
 import { plan } from "./commands/plan/command.ts";
-import { registerEntry, unregisterEntry } from "./commands/register-entries.ts";
+import { register } from "./commands/register/command.ts";
+import { unregister } from "./commands/register/unregister/command.ts";
+import { render } from "./commands/render/command.ts";
 import { rolloutEntries, rolloutGroup } from "./commands/rollout-entries.ts";
 import { status } from "./commands/status/command.ts";
 import { tree } from "./commands/tree/command.ts";
@@ -50,13 +51,14 @@ export const commandTable = (): readonly CommandEntry[] => [
   gatherEntry(),
   explain,
   canI,
-  registerEntry(),
-  unregisterEntry(),
-  ...migrateEntries(),
+  register,
+  unregister,
+  fromUpstream,
+  toUpstream,
   connectEntry(),
   kubeconfigEntry(),
   credentialEntry(),
-  renderEntry(),
+  render,
   images,
   workloads,
   mcpEntry(commandTable),

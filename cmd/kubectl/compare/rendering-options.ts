@@ -37,11 +37,15 @@ export interface SpokeNamespaceFlag {
   readonly spokeNamespace?: string;
 }
 
-/** The flag `--spoke-namespace`. */
-export const spokeNamespace = chosen(
-  "--spoke-namespace <mode>",
-  "namespace of new installations on spokes: Component|Canonical (default: as the hub's controller has it, else Canonical)",
-  spokeNamespaceModes,
+/** The flag `--spoke-namespace`. `usual`: what it is without the flag. */
+export function spokeNamespaceFlag(usual: string) {
+  const text = `namespace of new installations on spokes: Component|Canonical (${usual})`;
+  return chosen("--spoke-namespace <mode>", text, spokeNamespaceModes);
+}
+
+/** The flag `--spoke-namespace` of commands that read a hub. */
+export const spokeNamespace = spokeNamespaceFlag(
+  "default: as the hub's controller has it, else Canonical",
 );
 
 /** The flags of commands that render as the controller does. */

@@ -140,3 +140,14 @@ export function repeated(flags: string, text: string): CommandFlag<readonly stri
     repeats: true,
   };
 }
+
+/** The flag of commands that ask before a change. */
+export function agreementFlag(text = "do not ask"): CommandFlag<boolean> {
+  return toggle("--yes", text);
+}
+
+/** The flag for the kubeconfig of a cluster that is named by a context. */
+export function fromKubeconfigFlag(): CommandFlag<string | undefined> {
+  const text = "kubeconfig of the cluster (default: that of the hub)";
+  return worded("--from-kubeconfig <file>", text);
+}

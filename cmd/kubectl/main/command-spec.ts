@@ -3,7 +3,8 @@ import type { Fleet } from "../fleet/fleet.ts";
 import type { Examples } from "../help.ts";
 import type { ExtraFormat } from "../output/output-format.ts";
 import type { CommandFlags, ValuesOf } from "./command-flags.ts";
-import type { Report, Text } from "./report.ts";
+import type { Answer, Report } from "./report.ts";
+import type { Talk } from "./talk.ts";
 import type { CommonArgument } from "./tool-arguments.ts";
 
 /** The arguments behind the name of a command. */
@@ -15,7 +16,13 @@ export interface Arguments {
   /** They name installations, as `Fleet.installations` reads them. */
   readonly selects?: true;
   /** A tool has an argument of this name for them. */
-  readonly tool?: { readonly name: string; readonly text: string; readonly isRequired?: true };
+  readonly tool?: {
+    readonly name: string;
+    readonly text: string;
+    readonly isRequired?: true;
+    /** They name one thing, in the namespace that the tool demands with it. */
+    readonly isOne?: true;
+  };
 }
 
 /** A command in one piece. The code that does its work is imported in `run`. */
@@ -27,8 +34,8 @@ export interface CommandSpec<Flags extends CommandFlags, Item> {
   readonly examples: Examples;
   /** Its own flags by the name of the value: `spokeNamespace` for `--spoke-namespace`, `live` for `--no-live`. */
   readonly options: Flags;
-  /** `kind` of its documents. */
-  readonly document: string;
+  /** `kind` of its documents. Absent: it never has a report. */
+  readonly document?: string;
   /** Formats of `-o` that only some commands have. */
   readonly formats?: readonly ExtraFormat[];
   /** Arguments of the tool for assistants besides those of `args` and `options`. Absent: there is no tool. */
@@ -45,5 +52,10 @@ export interface CommandSpec<Flags extends CommandFlags, Item> {
   readonly asksNobody?: true;
   /** Why it does not work on a bundle. Absent: it does. */
   readonly needsFleet?: string;
-  readonly run: (fleet: Fleet, options: ValuesOf<Flags>) => Promise<Report<Item> | Text>;
+  /** `talk`: for what is said and asked before the end. */
+  readonly run: (
+    fleet: Fleet,
+    options: ValuesOf<Flags>,
+    talk: Talk,
+  ) => Promise<Report<Item> | Answer>;
 }

@@ -65,13 +65,15 @@ function toolSchemaOf(
     const { required } = optionOf(flag);
     return [[name, required ? textArgument(text, maxLength) : switchArgument(text)] as const];
   });
-  const names = tool === undefined ? [] : [[tool.name, wordsArgument(tool.text)] as const];
+  const argument = tool?.isOne === true ? textArgument : wordsArgument;
+  const names = tool === undefined ? [] : [[tool.name, argument(tool.text)] as const];
   const selecting = common.map((name) => [name, commonArguments[name]] as const);
   return {
     type: "object",
     properties: Object.fromEntries<object>([...names, ...selecting, ...own]),
     required: [
       ...(tool?.isRequired === true ? [tool.name] : []),
+      ...(tool?.isOne === true ? ["namespace"] : []),
       ...Object.keys(flags).filter((name) => flags[name]?.tool?.isRequired === true),
     ],
     additionalProperties: false,

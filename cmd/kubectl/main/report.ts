@@ -2,7 +2,9 @@ import type { ExitCode } from "../errors.ts";
 import type { Columns } from "../output/columns.ts";
 import type { TimeText } from "../output/duration.ts";
 import type { ExtraFormat } from "../output/output-format.ts";
+import type { LiveReason } from "../output/own-reasons.ts";
 import type { ReportError } from "../output/report.ts";
+import type { Failure } from "../output/steps.ts";
 import type { Table, Tone } from "../output/table.ts";
 
 /** How texts of a report look on this terminal. */
@@ -74,9 +76,25 @@ export interface ReadCounts {
   readonly unread: number;
 }
 
-/** A text in place of a report. */
-export interface Text {
-  readonly text: string;
-  /** Lines on standard error. */
-  readonly notes: readonly string[];
+/** What a command prints in place of a report. */
+export interface Answer {
+  /** Standard output as it is. A long text comes in pieces. */
+  readonly text?: string | Iterable<string>;
+  /** Lines on standard error, unless --quiet. */
+  readonly notes?: readonly string[];
+  /** Why something was not done. With a reason, `-o json` and `yaml` print the document of a failed command. */
+  readonly failures?: readonly (Failure & { readonly reason?: LiveReason })[];
+  /** A text on standard error behind the failures, such as what a file has to hold. */
+  readonly appendix?: string;
+  /** Default: 1 with failures, else 0. */
+  readonly exitCode?: ExitCode;
+}
+
+/** An answer that says why nothing was done. `next`: commands without the flags for the hub. */
+export function refusal(
+  error: string,
+  next: readonly string[],
+  causes: readonly string[] = [],
+): Answer {
+  return { failures: [{ error, causes, next }] };
 }

@@ -1,16 +1,27 @@
+import { once } from "node:events";
+import { Writable } from "node:stream";
+
 import { isRecord } from "../../../api/fields.ts";
-import { type ActionInput, print, type Rendering, tableText, timesOf } from "../action.ts";
+import {
+  type ActionInput,
+  print,
+  printFailedReport,
+  type Rendering,
+  tableText,
+  timesOf,
+} from "../action.ts";
 import { type ExitCode, exitCodes } from "../errors.ts";
 import { Fleet } from "../fleet/fleet.ts";
 import { tableOf } from "../output/columns.ts";
 import { isMissing, unreadNotes } from "../output/notes.ts";
 import { isDocument, jsonLine } from "../output/output-format.ts";
 import { listExitCode, type ReportDocument, reportOf, stampAt } from "../output/report.ts";
-import { commandsOf } from "../output/steps.ts";
+import { commandsOf, renderFailure, withHubSteps } from "../output/steps.ts";
 import { documentOutput, painterFor } from "../output/terminal.ts";
 import { type CommandFlags, valuesOf } from "./command-flags.ts";
 import type { CommandSpec } from "./command-spec.ts";
-import type { Looks, ReadCounts, Report } from "./report.ts";
+import type { Answer, Looks, ReadCounts, Report } from "./report.ts";
+import { Talk } from "./talk.ts";
 
 type Input = Pick<ActionInput<unknown>, "flags" | "terminal">;
 
@@ -29,17 +40,47 @@ export async function runCommand<Flags extends CommandFlags, Item>(
     looksEverywhere: spec.looksEverywhere === true,
   };
   await using fleet = new Fleet(input, options, signal);
-  const found = await spec.run(fleet, values).finally(() => fleet.endProgress());
-  if ("text" in found) {
-    documentOutput(input.terminal).write(found.text);
-    input.terminal.stderr.write(linesOf(found.notes));
-    return exitCodes.fine;
-  }
+  const { document } = spec;
+  const found = await spec.run(fleet, values, new Talk(input)).finally(() => fleet.endProgress());
+  if (!("items" in found)) return await printAnswer(found, document, input, signal);
+  if (document === undefined) throw new Error(`${spec.name} has a report and no document`);
   const { follow } = found;
-  if (follow !== undefined) return await followReport(spec.document, { ...found, follow }, input);
-  const exitCode = await printReport(spec.document, found, input);
+  if (follow !== undefined) return await followReport(document, { ...found, follow }, input);
+  const exitCode = await printReport(document, found, input);
   if (found.failure === undefined) return exitCode;
   throw Object.assign(found.failure, { isPrinted: true });
+}
+
+/** Prints an answer. Returns its exit code. `kind`: that of the documents of the command. */
+async function printAnswer(
+  { text = "", notes = [], failures = [], appendix = "", exitCode }: Answer,
+  kind: string | undefined,
+  { flags, terminal }: Input,
+  signal: AbortSignal,
+): Promise<ExitCode> {
+  const { stderr } = terminal;
+  await writeAll(typeof text === "string" ? [text] : text, terminal, signal);
+  if (!flags.quiet) stderr.write(linesOf(notes));
+  for (const { reason, ...failure } of failures) {
+    stderr.write(renderFailure(withHubSteps(failure, commandsOf(flags))));
+    if (reason === undefined || kind === undefined) continue;
+    await printFailedReport({ kind, reason, message: failure.error }, { flags, terminal });
+  }
+  stderr.write(appendix);
+  return exitCode ?? (failures.length > 0 ? exitCodes.unhealthy : exitCodes.fine);
+}
+
+/** Writes a text in pieces, and waits for a slow reader, so that a long text never fills the memory. */
+async function writeAll(
+  pieces: Iterable<string>,
+  terminal: Input["terminal"],
+  signal: AbortSignal,
+): Promise<void> {
+  const output = documentOutput(terminal);
+  for (const piece of pieces) {
+    const isTaken = output.write(piece) !== false;
+    if (!isTaken && output instanceof Writable) await once(output, "drain", { signal });
+  }
 }
 
 /** Prints a report, and then what changes. */

@@ -1,7 +1,7 @@
 import { namedReleases } from "../../compare/named-releases.ts";
 import { UsageError } from "../../errors.ts";
 import type { Fleet } from "../../fleet/fleet.ts";
-import type { Text } from "../../main/report.ts";
+import type { Answer } from "../../main/report.ts";
 import { renderJson } from "../../output/output-format.ts";
 import { readNames } from "../../selection/selection.ts";
 import { yamlOfObject } from "../render/objects-text.ts";
@@ -9,7 +9,7 @@ import { clusterRoleOf, loadEverything, spokeRoleName } from "./needs.ts";
 import { allWanted, permissionsFor } from "./permissions.ts";
 
 /** The ClusterRole for everything that a version, or one kind of it, can install. Throws UsageError, and FleetError without release files. */
-export async function wholeRole(fleet: Fleet, version: string | undefined): Promise<Text> {
+export async function wholeRole(fleet: Fleet, version: string | undefined): Promise<Answer> {
   const { args, flags } = fleet;
   const { kinds, names } = readNames(args);
   if (names.length > 0) {

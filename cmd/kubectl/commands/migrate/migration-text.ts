@@ -1,7 +1,7 @@
 import { plainText } from "../../../../api/foreign-text.ts";
 import { type Commands, withHub } from "../../output/steps.ts";
 import type { Table } from "../../output/table.ts";
-import type { MigrationPlan } from "./migration-plan.ts";
+import type { NumberedStep } from "./migration-plan.ts";
 import type { Step } from "./step.ts";
 
 const states = {
@@ -15,7 +15,7 @@ const actors = { command: "--apply", you: "by hand", operator: "operator" } as c
 const shownLines = 10;
 
 /** The steps as a table. */
-export function migrationTable({ items }: MigrationPlan): Table {
+export function migrationTable(items: readonly NumberedStep[]): Table {
   return {
     headers: ["#", "STEP", "STATE", "BY", "WHAT"],
     mayShorten: ["WHAT"],
@@ -29,25 +29,27 @@ export function migrationTable({ items }: MigrationPlan): Table {
   };
 }
 
-/** What the open steps are about, and the commands to run by hand. `wide`: all of it. */
+/** What the open steps are about, and the commands to run by hand. `isWide`: all of it. */
 export function migrationDetails(
-  { items }: Pick<MigrationPlan, "items">,
-  { wide, commands }: { readonly wide: boolean; readonly commands: Commands },
+  items: readonly NumberedStep[],
+  commands: Commands,
+  isWide: boolean,
 ): string {
   const open = items.filter(
     ({ state, pending, next }) => state !== "Done" && pending.length + next.length > 0,
   );
   return open
-    .map((step) => `\n${step.number}  ${step.id}\n${detailsOf(step, { wide, commands })}`)
+    .map((step) => `\n${step.number}  ${step.id}\n${detailsOf(step, commands, isWide)}`)
     .join("");
 }
 
 /** The lines of one step. */
 export function detailsOf(
   { pending, next }: Pick<Step, "pending" | "next">,
-  { wide, commands }: { readonly wide: boolean; readonly commands: Commands },
+  commands: Commands,
+  isWide: boolean,
 ): string {
-  const shown = wide ? pending : pending.slice(0, shownLines);
+  const shown = isWide ? pending : pending.slice(0, shownLines);
   const rest = pending.length - shown.length;
   return [
     ...shown.map(plainText),

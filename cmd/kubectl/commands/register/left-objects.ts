@@ -1,6 +1,5 @@
-import { plainText } from "../../../../api/foreign-text.ts";
 import type { Manifest } from "../../../../api/kubernetes.ts";
-import type { ActionInput } from "../../action.ts";
+import type { Talk } from "../../main/talk.ts";
 import { words } from "../../output/steps.ts";
 
 /** Objects that a command has left on the cluster and on the hub, in the order in which they are to be deleted. */
@@ -9,34 +8,25 @@ export interface LeftObjects {
   readonly hub: readonly Manifest[];
 }
 
-interface Wording {
-  /** Kubeconfig contexts of the two. */
-  readonly contexts: Readonly<Record<keyof LeftObjects, string>>;
-  /** The sentence before the commands. `place`: "the cluster" or "the hub". */
-  readonly titleOf: (place: string) => string;
-}
-
-type Input = Pick<
-  ActionInput<{ readonly fromKubeconfig?: string }>,
-  "flags" | "options" | "terminal"
->;
-
-/** Says on standard error what a command that failed has left, with the commands that delete it. */
-export function writeLeft(
+/** Says what a command that failed has left, with the commands that delete it. `titleOf`: the sentence before them for "the cluster" or "the hub". */
+export function tellLeft(
   left: LeftObjects,
-  { contexts, titleOf }: Wording,
-  { flags: { hub }, options, terminal: { stderr } }: Input,
+  titleOf: (place: string) => string,
+  /** Kubeconfig context and file of the two. */
+  ways: Readonly<Record<keyof LeftObjects, { context: string; kubeconfig: string | undefined }>>,
+  talk: Talk,
 ): void {
-  const files = { hub: hub.kubeconfig, spoke: options.fromKubeconfig ?? hub.kubeconfig };
-  const places = { hub: "the hub", spoke: "the cluster" };
-  for (const where of ["hub", "spoke"] as const) {
-    const file = files[where];
-    const kubeconfig = file === undefined ? [] : ["--kubeconfig", file];
-    const commands = left[where].map((object) =>
-      deleteCommand(object, ["--context", contexts[where], ...kubeconfig]),
+  for (const [where, place] of [
+    ["hub", "the hub"],
+    ["spoke", "the cluster"],
+  ] as const) {
+    if (left[where].length === 0) continue;
+    const { context, kubeconfig } = ways[where];
+    const file = kubeconfig === undefined ? [] : ["--kubeconfig", kubeconfig];
+    talk.warn(
+      `warning: ${titleOf(place)}`,
+      ...left[where].map((object) => deleteCommand(object, ["--context", context, ...file])),
     );
-    const lines = commands.length === 0 ? [] : [`warning: ${titleOf(places[where])}`, ...commands];
-    stderr.write(lines.map((text) => `${plainText(text)}\n`).join(""));
   }
 }
 

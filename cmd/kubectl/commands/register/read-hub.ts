@@ -13,6 +13,7 @@ import { listAt, recordAt, textAt } from "../../../../api/fields.ts";
 import { groupOf, type NamespacedName } from "../../../../api/kubernetes.ts";
 import { knownResource } from "../../../../api/resources.ts";
 import type { Flags } from "../../flags.ts";
+import type { Fleet } from "../../fleet/fleet.ts";
 import {
   type Controllers,
   findControllers,
@@ -21,7 +22,6 @@ import {
 } from "../../hub/find-controller.ts";
 import { readHubProviderFile } from "../../hub/hub-provider-file.ts";
 import { listVisible } from "../../hub/list-visible.ts";
-import type { OpenHub } from "../../hub/open-hub.ts";
 import { listProfiles } from "../../hub/profiles.ts";
 import { listVisibleComponents } from "../check/hub-checks.ts";
 import { type HubReaders, readerOf, readersFor } from "./choose-reader.ts";
@@ -32,13 +32,14 @@ import type { RegisterRequest } from "./register-request.ts";
 import type { HubFacts } from "./registration-facts.ts";
 import { idOf } from "./spoke-objects.ts";
 
-/** Reads what a registration needs to know of the hub. Throws the errors of KubeClient. */
+/** Reads what a registration needs to know of the hub. `context`: its name in the kubeconfig. Throws the errors of KubeClient. */
 export async function readHubFacts(
   request: Pick<RegisterRequest, "profile">,
-  { hub, flags, context }: HubQuestion,
-  signal: AbortSignal,
+  context: string,
+  fleet: Fleet,
 ): Promise<HubFacts> {
-  const { client } = hub;
+  const { flags, signal } = fleet;
+  const { hub: client } = await fleet.access();
   const late = (): AbortSignal => withTimeout(systemClock, flags.hub.requestTimeoutMs, signal);
   const reads = new NeededReads(client);
   const [system, profileVersion, servesComponents, controllers, readers, profile, others] =
@@ -47,7 +48,7 @@ export async function readHubFacts(
       profileVersionOf(client, late()),
       isServed(operatorApiVersion, client, late()),
       findControllers(client, late()),
-      readReaders({ hub, flags }, late()),
+      readReaders(fleet, client, late()),
       getProfile(reads, request.profile, late()),
       readClusterUsers(client, late()),
     ]);
@@ -75,13 +76,6 @@ async function readClusterUsers(
     listVisibleComponents({ hub: client }, signal),
   ]);
   return { profiles: profiles.items, components, unlisted: [...profiles.denied, ...denied] };
-}
-
-interface HubQuestion {
-  readonly hub: OpenHub;
-  readonly flags: Flags;
-  /** Name of the hub's context. */
-  readonly context: string;
 }
 
 function controllerFacts(
@@ -184,11 +178,11 @@ async function isServed(
 
 /** The readers of the named provider file, or of the hub's. A sentence when there is none. */
 async function readReaders(
-  { hub, flags }: { readonly hub: OpenHub; readonly flags: Flags },
+  { flags, env: environment }: Fleet,
+  client: KubeClient,
   signal: AbortSignal,
 ): Promise<HubReaders | string> {
   const { providerFile, pluginNamespace } = flags;
-  const { environment } = hub.source;
   if (providerFile !== undefined) {
     const file = await loadProviderFile({ path: providerFile }, signal);
     const namespaces = await secretNamespaces(file, { pluginNamespace, environment });
@@ -196,7 +190,7 @@ async function readReaders(
   }
   const timeoutMs = flags.hub.requestTimeoutMs;
   const request = { pluginNamespace, environment, timeoutMs };
-  const found = await readHubProviderFile(hub.client, request, signal);
+  const found = await readHubProviderFile(client, request, signal);
   if (typeof found === "string") return found;
   const { file, place, credentialsNamespace } = found;
   const options = { pluginNamespace, credentialsNamespace, environment: found.environment };

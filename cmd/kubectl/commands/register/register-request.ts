@@ -13,8 +13,6 @@ export interface RegisterFlags {
   readonly ttl?: string;
   readonly spokeServer?: string;
   readonly account?: string;
-  readonly dryRun?: boolean;
-  readonly yes?: boolean;
 }
 
 /** What the command line asks to register. */

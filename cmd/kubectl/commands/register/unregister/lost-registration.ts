@@ -7,8 +7,8 @@ import {
 import { FleetError } from "../../../../../api/errors.ts";
 import type { KubeObject, NamespacedName } from "../../../../../api/kubernetes.ts";
 import { knownResource } from "../../../../../api/resources.ts";
-import type { ActionInput } from "../../../action.ts";
 import { UsageError } from "../../../errors.ts";
+import type { Fleet } from "../../../fleet/fleet.ts";
 import { findProfile } from "../../../hub/profiles.ts";
 import type { ClusterAccess } from "../../../spokes/cluster-access.ts";
 import { onSpoke, type OpenSpoke } from "../open-spoke.ts";
@@ -30,25 +30,24 @@ interface Registered {
   readonly missing?: FleetError;
 }
 
-interface Question {
-  readonly access: ClusterAccess;
-  readonly input: ActionInput<{ readonly fromContext?: string }>;
-  /** Opens the cluster of a context; undefined: it is to be left alone. */
-  readonly open: (context: string) => Promise<OpenSpoke | undefined>;
-}
-
-/** Finds the ClusterProfile to unregister; with --from-context also a registration that did not come to write it. Throws as `findProfile` does. */
+/**
+ * Finds the ClusterProfile to unregister. With `context`, that of --from-context, also a registration that did not come to write it. `open` opens the cluster of a context;
+ * undefined: it is to be left alone. Throws as `findProfile` does.
+ */
 export async function findRegistered(
   name: string,
-  { access, input: { flags, options }, open }: Question,
-  signal: AbortSignal,
+  context: string | undefined,
+  fleet: Fleet,
+  open: (context: string) => Promise<OpenSpoke | undefined>,
 ): Promise<Registered> {
+  const { flags, signal } = fleet;
+  const access = await fleet.access();
   try {
     return { profile: await findProfile(name, { access, flags }, signal) };
   } catch (error) {
     const isMissing = error instanceof FleetError && error.reason === "ClusterProfileNotFound";
-    if (!isMissing || options.fromContext === undefined) throw error;
-    await using spoke = await open(options.fromContext);
+    if (!isMissing || context === undefined) throw error;
+    await using spoke = await open(context);
     if (spoke === undefined) throw error;
     const { profile } = registerRequest([name], flags, {});
     return {

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { diffComponents } from "../../../../../cmd/kubectl/commands/render/render-files.ts";
+import { diffComponents } from "../../../../../cmd/kubectl/commands/render/render.ts";
 import { serving } from "../../../../render/components.ts";
 
 const read = () => Promise.reject(new Error("there is no file to read"));

@@ -7,22 +7,22 @@ import type { ClusterProfile } from "../../../../../api/cluster-profile.ts";
 import { allKinds, componentKeyOf } from "../../../../../api/component.ts";
 import { targetId } from "../../../../../api/keys.ts";
 import { describe, keyOf, type KubeObject } from "../../../../../api/kubernetes.ts";
-import { type ActionInput, tableText } from "../../../action.ts";
-import { type ExitCode, exitCodes, UsageError } from "../../../errors.ts";
+import { UsageError } from "../../../errors.ts";
+import type { Fleet } from "../../../fleet/fleet.ts";
 import { listInstallations } from "../../../hub/installations.ts";
 import { hubSource } from "../../../hub/open-hub.ts";
 import { profileHint } from "../../../hub/profiles.ts";
+import type { Answer } from "../../../main/report.ts";
+import type { Talk } from "../../../main/talk.ts";
 import { checkWriteFormat, isTable } from "../../../output/output-format.ts";
-import { askForAgreement } from "../../../output/terminal.ts";
 import type { ClusterAccess } from "../../../spokes/cluster-access.ts";
-import { openClusterAccess } from "../../../spokes/open-cluster-access.ts";
-import { writeLeft } from "../left-objects.ts";
+import { tellLeft } from "../left-objects.ts";
 import { missingRights, rightsToDelete } from "../missing-rights.ts";
 import { apiServiceCommand, othersIn, readContents, whyItStays } from "../namespace-contents.ts";
 import { onSpoke, openSpoke, type OpenSpoke } from "../open-spoke.ts";
 import type { Refusal } from "../reachable-server.ts";
 import { lackOfRights } from "../refused-registration.ts";
-import { refuse, writeWarnings } from "../register-action.ts";
+import { refuse } from "../register.ts";
 import { objectName, objectsTable, type ShownObject } from "../registration-text.ts";
 import { idOf, spokeNamespace } from "../spoke-objects.ts";
 import { removeRead } from "../write-object.ts";
@@ -31,55 +31,60 @@ import { type HubFacts, readHubRemovals, readSpokeRemovals } from "./read-remova
 import { refusedRemoval, registeredOf, type SpokeRemovals } from "./removal.ts";
 import { selectingSets } from "./selecting-sets.ts";
 
-/** Flags of `unregister` alone. */
-interface UnregisterFlags {
+interface Options {
   readonly fromContext?: string;
   readonly fromKubeconfig?: string;
-  readonly keepSpoke?: boolean;
-  readonly dryRun?: boolean;
-  readonly yes?: boolean;
+  readonly keepSpoke: boolean;
+  readonly dryRun: boolean;
+  readonly yes: boolean;
 }
 
-type Input = ActionInput<UnregisterFlags>;
-
-/** `kubectl knfleet unregister`. */
-export async function runUnregister(input: Input, signal: AbortSignal): Promise<ExitCode> {
-  const { args, flags, options, terminal } = input;
+/** Takes a registration back, or shows what that would delete. Throws UsageError, and the errors of KubeClient. */
+export async function unregisterCluster(
+  fleet: Fleet,
+  options: Options,
+  talk: Talk,
+): Promise<Answer> {
+  const { args, env, flags, signal } = fleet;
   checkWriteFormat(flags);
   const name = nameIn(args);
-  await using access = await openClusterAccess(flags, { env: terminal.env, spokes: false }, signal);
-  const open = (opened: string) => openSpokeOf(opened, input);
-  const { profile, missing } = await findRegistered(name, { access, input, open }, signal);
+  const access = await fleet.access();
+  const open = async (context: string): Promise<OpenSpoke | undefined> => {
+    if (options.keepSpoke) return undefined;
+    const next = [
+      "Name the context of the cluster with --from-context, or leave the cluster alone with --keep-spoke.",
+    ];
+    return openSpoke(flags, { context, kubeconfig: options.fromKubeconfig, env, next });
+  };
+  const { profile, missing } = await findRegistered(name, options.fromContext, fleet, open);
   // A component of a wrong form may use the cluster: nothing is deleted then.
   const { malformed: _, ...strict } = access;
   const components = await listInstallations(strict, { kinds: allKinds, names: [] }, signal);
   const refusals = await refusalsOf(profile, { access, components }, signal);
-  if (refusals.length > 0) return refuse(refusals, input);
+  if (refusals.length > 0) return refuse(refusals);
   const context = options.fromContext ?? registeredOf(profile).context;
-  await using spoke = await openSpokeOf(context, input);
+  await using spoke = await open(context);
   const [ofHub, there] = await Promise.all([
     readHubRemovals(profile, access, signal),
     spoke === undefined
       ? nothing
       : readSpokeRemovals(profile, { access, components, spoke }, signal),
   ]);
-  if ("why" in there) return refuse([there], input);
+  if ("why" in there) return refuse([there]);
   const onHub = ofHub.filter((object) => missing === undefined || object !== profile);
   const lacks = await lacksOf({ there, onHub }, { access, spoke }, signal);
-  const isDryRun = options.dryRun === true;
-  if (!isDryRun && lacks.length > 0) return refuse(lacks, input);
+  if (!options.dryRun && lacks.length > 0) return refuse(lacks);
   const shown = [...objectsOf(there).map(shownOn("spoke")), ...onHub.map(shownOn("hub"))];
   if (missing !== undefined && shown.length === 0) throw missing;
-  show(shown, [...there.warnings, ...lacks.map(({ why }) => why)], input);
-  if (isDryRun) return exitCodes.fine;
-  const agreement = { yes: options.yes === true, input: flags.input };
-  await askForAgreement(`Delete these ${shown.length} objects.`, agreement, terminal);
-  const stays = await removeAll({ there, onHub }, { access, spoke, context, input }, signal);
-  if (!flags.quiet) {
-    writeWarnings(stays, terminal);
-    terminal.stderr.write(`ClusterProfile ${idOf(profile.metadata)} is no longer registered.\n`);
-  }
-  return exitCodes.fine;
+  if (isTable(flags)) talk.show(objectsTable(shown));
+  else talk.print(shown.map((object) => `${objectName(object)}\n`).join(""));
+  const warn = (lines: readonly string[]) => talk.note(...lines.map((line) => `warning: ${line}`));
+  warn([...there.warnings, ...lacks.map(({ why }) => why)]);
+  if (options.dryRun) return {};
+  await talk.ask(`Delete these ${shown.length} objects.`, options.yes);
+  const places = { access, spoke, context, kubeconfig: options.fromKubeconfig };
+  warn(await removeAll({ there, onHub }, places, fleet, talk));
+  return { notes: [`ClusterProfile ${idOf(profile.metadata)} is no longer registered.`] };
 }
 
 function nameIn([name, ...others]: readonly string[]): string {
@@ -90,7 +95,7 @@ function nameIn([name, ...others]: readonly string[]): string {
 /** The rights to delete that are missing, on the cluster and on the hub. */
 async function lacksOf(
   { there, onHub }: Removals,
-  { access, spoke }: Pick<Places, "access" | "spoke">,
+  { access, spoke }: Places,
   signal: AbortSignal,
 ): Promise<readonly Refusal[]> {
   const lackOn = (client: KubeClient, objects: readonly KubeObject[], timeoutMs: number) =>
@@ -111,17 +116,6 @@ async function lacksOf(
   ];
 }
 
-function show(
-  objects: readonly ShownObject[],
-  warnings: readonly string[],
-  { flags, terminal }: Input,
-): void {
-  if (!isTable(flags)) {
-    terminal.stdout.write(objects.map((object) => `${objectName(object)}\n`).join(""));
-  } else terminal.stdout.write(tableText(objectsTable(objects), flags, terminal));
-  if (!flags.quiet) writeWarnings(warnings, terminal);
-}
-
 interface Removals {
   readonly there: SpokeRemovals;
   readonly onHub: readonly KubeObject[];
@@ -130,17 +124,17 @@ interface Removals {
 interface Places {
   readonly access: ClusterAccess;
   readonly spoke: OpenSpoke | undefined;
-  /** Kubeconfig context of the spoke. */
-  readonly context: string;
-  readonly input: Input;
 }
 
 /** Deletes on the cluster and then on the hub. When it fails, it says what is still there. Returns what stays, and why. */
 async function removeAll(
   { there, onHub }: Removals,
-  { access, spoke, context, input }: Places,
-  signal: AbortSignal,
+  /** `context`, `kubeconfig`: those of the cluster. */
+  places: Places & { readonly context: string; readonly kubeconfig: string | undefined },
+  { env, flags, signal }: Fleet,
+  talk: Talk,
 ): Promise<readonly string[]> {
+  const { access, spoke, context } = places;
   const left = { spoke: new Set(objectsOf(there)), hub: new Set(onHub) };
   try {
     const removals = { ...there, left: left.spoke };
@@ -150,10 +144,12 @@ async function removeAll(
     const held = await removeRead(onHub, target, (object) => left.hub.delete(object));
     return [...stays, ...held.map((object) => heldText(object, "the hub"))];
   } catch (error) {
-    const source = hubSource(input.flags, input.terminal.env);
-    const contexts = { hub: loadKubeconfig(source).context, spoke: context };
-    const kept = { spoke: [...left.spoke], hub: [...left.hub] };
-    writeLeft(kept, { contexts, titleOf: keptText }, input);
+    const { kubeconfig } = flags.hub;
+    const ways = {
+      hub: { context: loadKubeconfig(hubSource(flags, env)).context, kubeconfig },
+      spoke: { context, kubeconfig: places.kubeconfig ?? kubeconfig },
+    };
+    tellLeft({ spoke: [...left.spoke], hub: [...left.hub] }, keptText, ways, talk);
     throw error;
   }
 }
@@ -214,19 +210,4 @@ async function refusalsOf(
   const kinds = users.map(({ kind }) => kind);
   const selecting = await selectingSets(profile, { access, kinds }, signal);
   return refusedRemoval(profile, { users, ...selecting });
-}
-
-async function openSpokeOf(
-  context: string,
-  { flags, options, terminal: { env } }: Input,
-): Promise<OpenSpoke | undefined> {
-  if (options.keepSpoke === true) return undefined;
-  return openSpoke(flags, {
-    context,
-    kubeconfig: options.fromKubeconfig,
-    env,
-    next: [
-      "Name the context of the cluster with --from-context, or leave the cluster alone with --keep-spoke.",
-    ],
-  });
 }
