@@ -17,7 +17,24 @@ import { plan } from "./commands/plan/command.ts";
 import { register } from "./commands/register/command.ts";
 import { unregister } from "./commands/register/unregister/command.ts";
 import { render } from "./commands/render/command.ts";
-import { rolloutEntries, rolloutGroup } from "./commands/rollout-entries.ts";
+import {
+  rolloutGroup,
+  rolloutHistory,
+  rolloutPlan,
+  rolloutStatus,
+  rolloutVerify,
+} from "./commands/rollout/command.ts";
+import {
+  rolloutAbort,
+  rolloutAcceptSelection,
+  rolloutAdopt,
+  rolloutApprove,
+  rolloutPause,
+  rolloutResume,
+  rolloutRetry,
+  rolloutSkip,
+  rolloutUndo,
+} from "./commands/rollout/steer-commands.ts";
 import { status } from "./commands/status/command.ts";
 import { tree } from "./commands/tree/command.ts";
 import { uiEntry } from "./commands/ui-entry.ts";
@@ -44,7 +61,19 @@ export const commandTable = (): readonly CommandEntry[] => [
   orphans,
   check,
   wait,
-  ...rolloutEntries(),
+  rolloutStatus,
+  rolloutHistory,
+  rolloutPlan,
+  rolloutVerify,
+  rolloutApprove,
+  rolloutPause,
+  rolloutResume,
+  rolloutRetry,
+  rolloutSkip,
+  rolloutAbort,
+  rolloutUndo,
+  rolloutAcceptSelection,
+  rolloutAdopt,
   events,
   logs,
   tree,

@@ -34,7 +34,7 @@ export function toggle(flags: string, text: string): CommandFlag<boolean> {
 }
 
 /** A flag `--no-NAME` for what is true without it. */
-function turnedOff(flags: string, text: string): CommandFlag<boolean> {
+export function turnedOff(flags: string, text: string): CommandFlag<boolean> {
   return { flags, text, read: (raw) => raw !== false };
 }
 

@@ -61,6 +61,8 @@ export interface Report<Item> {
   readonly cliVersion?: string;
   /** What the command fails with after the report is printed. */
   readonly failure?: Error;
+  /** In a terminal, each report of `follow` takes the place of the one before; elsewhere one that looks the same is left out. */
+  readonly redraws?: true;
   /** Goes on when the report is printed. With `-o json` there is one object a line. */
   readonly follow?: Follow<Item>;
 }

@@ -20,6 +20,7 @@ import { commandsOf, renderFailure, withHubSteps } from "../output/steps.ts";
 import { documentOutput, painterFor } from "../output/terminal.ts";
 import { type CommandFlags, valuesOf } from "./command-flags.ts";
 import type { CommandSpec } from "./command-spec.ts";
+import { isRedrawn, Place } from "./redrawn.ts";
 import type { Answer, Looks, ReadCounts, Report } from "./report.ts";
 import { Talk } from "./talk.ts";
 
@@ -90,13 +91,19 @@ async function followReport<Item>(
   input: Input,
 ): Promise<ExitCode> {
   const { flags, terminal } = input;
+  const { stdout, env } = terminal;
+  const isDrawn = isRedrawn(stdout, env) && !isDocument(flags);
+  const output = report.redraws === true ? new Place(stdout, isDrawn) : stdout;
   // What has a wrong form is told with the first report.
   const quiet = { ...flags, malformed: undefined };
   const show = async (part: Report<Item>, headers: boolean): Promise<void> => {
-    if (isDocument(flags)) terminal.stdout.write(part.items.map(jsonLine).join(""));
+    if (isDocument(flags)) output.write(part.items.map(jsonLine).join(""));
     else {
       const shown = part === report ? flags : quiet;
-      await printReport(kind, part, { terminal, flags: { ...shown, headers } });
+      await printReport(kind, part, {
+        terminal: { ...terminal, stdout: output },
+        flags: { ...shown, headers },
+      });
     }
   };
   await show(report, flags.headers);

@@ -7,7 +7,7 @@ import { type FleetSet, fleetSetApiVersion } from "../../../../api/fleet-set.ts"
 import { knownResource } from "../../../../api/resources.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
 import type { FileSet } from "./set-file.ts";
-import { fieldManager } from "./steer-action.ts";
+import { fieldManager } from "./steer.ts";
 
 /** The answer of the hub to a set of a file that was not written: it takes the set, it refuses the set, or it was not asked and why. */
 export type DryRun =

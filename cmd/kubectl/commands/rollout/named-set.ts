@@ -1,9 +1,9 @@
 import { type FleetSet, fleetSetKinds } from "../../../../api/fleet-set.ts";
-import { type ActionInput, printFailedReport } from "../../action.ts";
-import { type ExitCode, exitCodes, UsageError } from "../../errors.ts";
+import { UsageError } from "../../errors.ts";
 import type { Flags } from "../../flags.ts";
+import type { Fleet } from "../../fleet/fleet.ts";
 import { readSet } from "../../hub/fleet-sets.ts";
-import { commandsOf, renderFailure, withHubSteps } from "../../output/steps.ts";
+import type { Answer } from "../../main/report.ts";
 import { fleetSetKindOf, fleetSetRefOf, setTitle } from "../../selection/set-ref.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
 import type { PlacedSet } from "./rollout-steps.ts";
@@ -49,7 +49,7 @@ interface FoundSet {
 
 /** Reads the set that the arguments name. Throws UsageError, and when the hub cannot be read. */
 export async function findSet(
-  { args, flags }: Pick<ActionInput<unknown>, "args" | "flags">,
+  { args, flags }: Pick<Fleet, "args" | "flags">,
   access: ClusterAccess,
   signal: AbortSignal,
 ): Promise<FoundSet> {
@@ -61,17 +61,9 @@ export async function findSet(
   };
 }
 
-/** Reads the set that the arguments name. When it does not exist, prints that and returns the exit code. `kind` is the kind of the command's documents. */
-export async function namedSet(
-  input: ActionInput<unknown>,
-  { access, kind }: { readonly access: ClusterAccess; readonly kind?: string },
-  signal: AbortSignal,
-): Promise<FleetSet | ExitCode> {
-  const { flags, terminal } = input;
-  const { set, message, next } = await findSet(input, access, signal);
+/** Reads the set that the arguments name, or the answer that there is none. Throws as `findSet` does. */
+export async function namedSet(fleet: Fleet): Promise<FleetSet | Answer> {
+  const { set, message, next } = await findSet(fleet, await fleet.access(), fleet.signal);
   if (set !== undefined) return set;
-  const failure = withHubSteps({ error: message, causes: [], next: [next] }, commandsOf(flags));
-  terminal.stderr.write(renderFailure(failure));
-  if (kind !== undefined) await printFailedReport({ kind, reason: "NotFound", message }, input);
-  return exitCodes.unhealthy;
+  return { failures: [{ reason: "NotFound", error: message, causes: [], next: [next] }] };
 }

@@ -3,18 +3,14 @@ import { withTimeout } from "../../../../access/time/deadline.ts";
 import { systemClock } from "../../../../access/time/system-clock.ts";
 import { type FleetSet, fleetSetApiVersion } from "../../../../api/fleet-set.ts";
 import { pointerOf } from "../../../../api/json-pointer.ts";
-import type { KubeObject } from "../../../../api/kubernetes.ts";
 import { knownResource } from "../../../../api/resources.ts";
 import { whoAmI } from "../../../../controller/guard/whoami.ts";
 import { isSameWish, pinnedContent } from "../../../../sets/content.ts";
 import { type RevisionContent, revisionNameOf } from "../../../../sets/desired-spec.ts";
-import type { ActionInput } from "../../action.ts";
-import { type ExitCode, exitCodes } from "../../errors.ts";
+import type { Fleet } from "../../fleet/fleet.ts";
+import { type Answer, refusal } from "../../main/report.ts";
 import { checkWriteFormat, objectText } from "../../output/output-format.ts";
-import { commandsOf, stepLine, withHub } from "../../output/steps.ts";
-import { documentOutput } from "../../output/terminal.ts";
-import type { ClusterAccess } from "../../spokes/cluster-access.ts";
-import { openClusterAccess } from "../../spokes/open-cluster-access.ts";
+import { stepLine, withHub } from "../../output/steps.ts";
 import { namedSet, placedSetOf } from "./named-set.ts";
 import {
   readRevisions,
@@ -26,34 +22,29 @@ import { rolloutCommand } from "./rollout-steps.ts";
 import {
   changedMeanwhile,
   deedAnnotation,
-  deletedRefusal,
+  deletedSet,
   fieldManager,
   isBeingDeleted,
   nameOf,
-  tell,
-  tellRefusal,
+  told,
   writtenText,
-} from "./steer-action.ts";
+} from "./steer.ts";
 
-/** Flags of `rollout undo` alone. */
-interface UndoFlags {
+interface Options {
   readonly toRevision?: string;
-  readonly apply?: boolean;
-  readonly dryRun?: boolean;
+  readonly apply: boolean;
+  readonly dryRun: boolean;
 }
 
-type Input = ActionInput<UndoFlags>;
-
-/** `kubectl knfleet rollout undo`. */
-export async function runUndo(input: Input, signal: AbortSignal): Promise<ExitCode> {
-  const { flags, options, terminal } = input;
+/** Prints the set with an earlier revision, or writes it. */
+export async function undoRollout(fleet: Fleet, options: Options): Promise<Answer> {
+  const { flags } = fleet;
   checkWriteFormat(flags);
-  await using access = await openClusterAccess(flags, { env: terminal.env, spokes: false }, signal);
-  const set = await namedSet(input, { access }, signal);
-  if (typeof set === "number") return set;
-  const revisions = await readRevisions(access, set, signal);
+  const set = await namedSet(fleet);
+  if (!("kind" in set)) return set;
+  const revisions = await readRevisions(await fleet.access(), set, fleet.signal);
   const current = wantedRevision(set, revisions);
-  const { toRevision } = options;
+  const { toRevision, apply, dryRun } = options;
   const revision =
     toRevision === undefined
       ? revisionBefore(revisions, current)
@@ -64,21 +55,21 @@ export async function runUndo(input: Input, signal: AbortSignal): Promise<ExitCo
       toRevision === undefined
         ? "No revision was completed before the one that the set wants"
         : `There is no revision "${toRevision}"`;
-    return tellRefusal({ why, next: [rolloutCommand("history", placed)] }, input);
+    return refusal(why, [rolloutCommand("history", placed)]);
   }
   if (revision.name === current) {
-    return await tell(set, `wants revision ${current} already`, input);
+    return await told(set, `wants revision ${current} already`, flags);
   }
-  if (options.apply === true && isBeingDeleted(set)) {
-    return tellRefusal(deletedRefusal(set), input);
+  if (apply && isBeingDeleted(set)) {
+    const { why, next } = deletedSet(set);
+    return refusal(why, next);
   }
-  if (options.apply === true) return await write({ set, revision, access }, input, signal);
-  await printSet(set, revision, input);
-  if (!flags.quiet) {
-    const step = rolloutCommand("undo", placed, "--to-revision", revision.name, "--apply");
-    terminal.stderr.write(`${stepLine(withHub(step, commandsOf(flags)))}\n`);
-  }
-  return exitCodes.fine;
+  if (apply) return await write(set, revision, fleet, dryRun);
+  const step = rolloutCommand("undo", placed, "--to-revision", revision.name, "--apply");
+  return {
+    text: await objectText(objectOf(set, revision), flags),
+    notes: [stepLine(withHub(step, fleet.commands))],
+  };
 }
 
 /** Name of the revision that the set wants: the newest one when it comes from the same spec, whose exact versions only the controller knows. */
@@ -88,63 +79,53 @@ function wantedRevision(set: FleetSet, revisions: readonly RecordedRevision[]): 
   return isOfSpec ? newest.name : revisionNameOf(set);
 }
 
-async function printSet(
+/** The set as a manifest, with the content of a revision. */
+function objectOf(
   { apiVersion, kind, metadata, spec }: FleetSet,
   { content }: RecordedRevision,
-  { flags, terminal }: Input,
-): Promise<void> {
+): object {
   const { overrides: _present, ...rest } = spec;
   const { template, overrides = [] } = pinnedContent(content);
   const { name, namespace } = metadata;
-  const object = {
+  return {
     apiVersion,
     kind,
     metadata: { name, namespace },
     spec: { ...rest, template, ...(overrides.length === 0 ? {} : { overrides }) },
   };
-  documentOutput(terminal).write(await objectText(object, flags));
-}
-
-interface Return {
-  readonly set: FleetSet;
-  readonly revision: RecordedRevision;
-  readonly access: ClusterAccess;
 }
 
 async function write(
-  { set, revision: { name, content }, access }: Return,
-  input: Input,
-  signal: AbortSignal,
-): Promise<ExitCode> {
-  const { options } = input;
+  set: FleetSet,
+  { name, content }: RecordedRevision,
+  fleet: Fleet,
+  dryRun: boolean,
+): Promise<Answer> {
   const { namespace } = set.metadata;
-  let written: KubeObject;
-  const late = () => withTimeout(systemClock, access.hubTimeoutMs, signal);
-  const user = await nameOf(async () => (await whoAmI(access.hub, late())).username);
-  const told = deedAnnotation(
-    { what: "undo", reason: `to revision ${name}` },
-    input.terminal.now(),
-    user,
-  );
+  const { hub, hubTimeoutMs } = await fleet.access();
+  const late = () => withTimeout(systemClock, hubTimeoutMs, fleet.signal);
+  const user = await nameOf(async () => (await whoAmI(hub, late())).username);
+  const deed = { what: "undo", reason: `to revision ${name}` } as const;
+  const annotations = deedAnnotation(deed, fleet.now(), user);
   try {
-    written = await access.hub.patch(
+    const written = await hub.patch(
       { resource: knownResource(fleetSetApiVersion, set.kind), namespace, name: set.metadata.name },
-      [...undoPatch(set, content), ...deedPatch(set, told)],
-      { fieldManager, dryRun: options.dryRun === true },
-      withTimeout(systemClock, access.hubTimeoutMs, signal),
+      [...undoPatch(set, content), ...deedPatch(set, annotations)],
+      { fieldManager, dryRun },
+      late(),
     );
+    const said = writtenText(`wants revision ${name} again`, dryRun);
+    return await told({ ...set, ...written }, said, fleet.flags);
   } catch (error) {
     if (!isOutdatedPatch(error)) throw error;
-    return tellRefusal(changedMeanwhile(set, "undo"), input);
+    return changedMeanwhile(set, "undo");
   }
-  const said = writtenText(`wants revision ${name} again`, options);
-  return await tell({ ...set, ...written }, said, input);
 }
 
 /** The operations that tell who did it. */
 export function deedPatch(
   { metadata }: FleetSet,
-  told: Readonly<Record<string, string>>,
+  annotations: Readonly<Record<string, string>>,
 ): readonly object[] {
   const place = ["metadata", "annotations"];
   if (metadata.annotations === undefined) {
@@ -152,10 +133,10 @@ export function deedPatch(
     const { resourceVersion } = metadata;
     return [
       { op: "test", path: "/metadata/resourceVersion", value: resourceVersion },
-      { op: "add", path: pointerOf(...place), value: told },
+      { op: "add", path: pointerOf(...place), value: annotations },
     ];
   }
-  return Object.entries(told).map(([name, value]) => ({
+  return Object.entries(annotations).map(([name, value]) => ({
     op: "add",
     path: pointerOf(...place, name),
     value,

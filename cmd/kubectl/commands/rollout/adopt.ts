@@ -4,33 +4,23 @@ import type { Component } from "../../../../api/component.ts";
 import { byText } from "../../../../api/fields.ts";
 import { fleetSetKinds, longestSetName } from "../../../../api/fleet-set.ts";
 import { plainText } from "../../../../api/foreign-text.ts";
-import { type ActionInput, selectionOf } from "../../action.ts";
-import { type ExitCode, exitCodes, UsageError } from "../../errors.ts";
+import { exitCodes, UsageError } from "../../errors.ts";
+import type { Fleet } from "../../fleet/fleet.ts";
 import { listInstallations } from "../../hub/installations.ts";
 import { listSelectedProfiles } from "../../hub/profiles.ts";
+import { type Answer, refusal } from "../../main/report.ts";
 import { checkWriteFormat, objectText } from "../../output/output-format.ts";
-import { documentOutput } from "../../output/terminal.ts";
 import type { Selection } from "../../selection/selection.ts";
 import { allSetKinds } from "../../selection/set-ref.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
-import { openClusterAccess } from "../../spokes/open-cluster-access.ts";
 import { adoptionSet } from "./adoption-set.ts";
-import { tellRefusal } from "./steer-action.ts";
 
-/** Flags of `rollout adopt` alone. */
-interface AdoptFlags {
-  readonly name?: string;
-}
-
-type Input = ActionInput<AdoptFlags>;
-
-/** `kubectl knfleet rollout adopt`. */
-export async function runAdopt(input: Input, signal: AbortSignal): Promise<ExitCode> {
-  const { args, flags, options, terminal } = input;
+/** A set for the selected components of one type. Throws UsageError, and the errors of KubeClient. */
+export async function adoptComponents(fleet: Fleet, given: string | undefined): Promise<Answer> {
+  const { flags, signal } = fleet;
   checkWriteFormat(flags);
-  const name = nameOf(options);
-  await using access = await openClusterAccess(flags, { env: terminal.env, spokes: false }, signal);
-  const selection = selectionOf(args, flags, access);
+  const name = nameOf(given);
+  const [access, selection] = [await fleet.access(), await fleet.selection()];
   const kind = kindOf(selection);
   const { namespace } = selection;
   if (namespace === undefined) {
@@ -39,17 +29,14 @@ export async function runAdopt(input: Input, signal: AbortSignal): Promise<ExitC
   const components = await listInstallations(access, selection, signal);
   const next = ["kubectl knfleet status -A --no-live"];
   const type = fleetSetKinds[kind].component;
-  if (components.length === 0) {
-    return tellRefusal({ why: `No ${type} found in namespace ${namespace}`, next }, input);
-  }
+  if (components.length === 0) return refusal(`No ${type} found in namespace ${namespace}`, next);
   const profiles = await profilesOf(components, access, signal);
   const sorted = components.toSorted(byText(({ metadata }) => metadata.name));
   const adoption = adoptionSet(sorted, { kind, name, namespace, profiles });
   if (adoption.adopted === 0) {
     const why = `No ${type} of namespace ${namespace} can become part of a new set`;
-    return tellRefusal({ why, causes: adoption.leftOut, next }, input);
+    return refusal(why, next, adoption.leftOut);
   }
-  documentOutput(terminal).write(await objectText(adoption.set, flags));
   const warnings = [
     ...adoption.problems.map((problem) => `${problem}: select fewer components`),
     ...adoption.leftOut.map((component) => `left out: ${component}`),
@@ -57,15 +44,17 @@ export async function runAdopt(input: Input, signal: AbortSignal): Promise<ExitC
       ? ["ClusterProfiles could not be listed: those without a component are not excluded"]
       : []),
   ];
-  const notes = [
-    ...warnings.map((warning) => `warning: ${warning}`),
-    "hint: Add spec.rollout.stages, and check the set with rollout plan -f before you apply it.",
-  ];
-  if (!flags.quiet) terminal.stderr.write(notes.map((note) => `${plainText(note)}\n`).join(""));
-  return warnings.length > 0 ? exitCodes.incomplete : exitCodes.fine;
+  return {
+    text: await objectText(adoption.set, flags),
+    notes: [
+      ...warnings.map((warning) => plainText(`warning: ${warning}`)),
+      "hint: Add spec.rollout.stages, and check the set with rollout plan -f before you apply it.",
+    ],
+    exitCode: warnings.length > 0 ? exitCodes.incomplete : exitCodes.fine,
+  };
 }
 
-function nameOf({ name = "fleet" }: AdoptFlags): string {
+function nameOf(name = "fleet"): string {
   const isName = /^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?$/.test(name) && name.length <= longestSetName;
   if (isName) return name;
   throw new UsageError(

@@ -6,7 +6,7 @@ import { describe, expect, test } from "vitest";
 
 import { revisionAnnotations } from "../../../../../api/fleet-set.ts";
 import type { KubeObject } from "../../../../../api/kubernetes.ts";
-import { deedPatch, undoPatch } from "../../../../../cmd/kubectl/commands/rollout/undo-action.ts";
+import { deedPatch, undoPatch } from "../../../../../cmd/kubectl/commands/rollout/undo.ts";
 import { type RevisionContent, revisionNameOf } from "../../../../../sets/desired-spec.ts";
 import { revisionObject } from "../../../../../sets/revision-object.ts";
 import { component } from "../../fleet-facts.ts";

@@ -11,20 +11,17 @@ import { plainText } from "../../../../api/foreign-text.ts";
 import { SetDigests } from "../../../../controller/sets/set-digest.ts";
 import { contentOf } from "../../../../render/content.ts";
 import type { SetFacts } from "../../../../sets/facts.ts";
-import { type ActionInput, openReading, print } from "../../action.ts";
-import { clientVersion } from "../../client-version.ts";
 import { controllerEnvironment, controllersOfHub } from "../../compare/controller-rules.ts";
 import { namedReleases } from "../../compare/named-releases.ts";
-import { type ExitCode, exitCodes, UsageError } from "../../errors.ts";
+import { exitCodes, UsageError } from "../../errors.ts";
+import type { Fleet } from "../../fleet/fleet.ts";
 import { readSet } from "../../hub/fleet-sets.ts";
 import { NotServedError } from "../../hub/installations.ts";
-import { sortedBy } from "../../output/jsonpath.ts";
-import { clusterNames } from "../../output/names.ts";
-import { reportOf, stampAt } from "../../output/report.ts";
-import { orNone, type Table, type Tone } from "../../output/table.ts";
+import type { Answer, Report } from "../../main/report.ts";
+import { type Columns, onCluster, shortened, toned, wide } from "../../output/columns.ts";
+import type { Tone } from "../../output/table.ts";
 import { fleetSetRefOf } from "../../selection/set-ref.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
-import { openClusterAccess } from "../../spokes/open-cluster-access.ts";
 import { type DryRun, dryRun } from "./dry-run.ts";
 import { namedSet } from "./named-set.ts";
 import { rightsToApply } from "./needed-rights.ts";
@@ -38,32 +35,24 @@ import {
 } from "./rollout-plan.ts";
 import { type FileSet, setOfFile } from "./set-file.ts";
 
-/** Flags of `rollout plan` alone. */
-interface PlanFlags {
-  readonly filename?: string;
-  /** False: no cluster is asked. */
-  readonly checks?: boolean;
-}
-
-type Input = ActionInput<PlanFlags>;
-
-/** `kubectl knfleet rollout plan`. */
-export async function runRolloutPlan(input: Input, signal: AbortSignal): Promise<ExitCode> {
-  const { flags, options, terminal } = input;
-  const spokes = options.checks ?? true;
-  await using access = await openClusterAccess(flags, { env: terminal.env, spokes }, signal);
-  const planned =
-    options.filename === undefined
-      ? await storedSet(input, access, signal)
-      : await fileSet(options.filename, { access, input }, signal);
-  if (typeof planned === "number") return planned;
+/** What a rollout of a set of the hub, or of a file, would do with each cluster. `live`: the checks of the set are asked. Throws UsageError, and when the hub cannot be read. */
+export async function planOfSet(
+  fleet: Fleet,
+  { filename, live }: { readonly filename: string | undefined; readonly live: boolean },
+): Promise<Report<RolloutPlanItem> | Answer> {
+  const { signal } = fleet;
+  const access = await fleet.access();
+  const planned = await (filename === undefined ? storedSet(fleet) : fileSet(filename, fleet));
+  if (!("set" in planned)) return planned;
   const { set, stored, answer } = planned;
   const rights = await rightsToApply(set, stored, signal);
-  const found = await contentFor(set, { access, input }, signal);
+  const found = await contentFor(set, access, fleet);
   const { facts, unread: unreadFacts } = await readPlanFacts({ ...access, ...found }, set, signal);
   const anew = await componentsRenderedAnew(facts.children, found);
-  const { summary, items } = planRollout(facts, terminal.now().getTime(), anew);
-  const checks = await checksOfPlan(facts, summary.revision, { access, input }, signal);
+  const now = fleet.now().getTime();
+  const { summary, items } = planRollout(facts, now, anew);
+  const deps = { access, limits: fleet.limits(), revision: summary.revision, now };
+  const checks = live ? await checkBeforehand(facts, deps, signal) : { bad: [], unasked: [] };
   const unread = [...unreadFacts, ...unasked(answer), ...found.unknown, ...checks.unasked];
   const warnings = [
     ...(answer?.kind === "refused" ? [`the hub refuses the set: ${answer.message}`] : []),
@@ -71,50 +60,28 @@ export async function runRolloutPlan(input: Input, signal: AbortSignal): Promise
     ...checks.bad,
     ...unread.map((what) => `could not be read: ${what}`),
   ];
-  const document = sortedBy(
-    reportOf("RolloutPlan", stampAt(terminal.now(), clientVersion), {
-      complete: unread.length === 0,
-      summary: { ...summary, warnings },
-      items,
-      errors: [],
-    }),
-    flags.sortBy,
-  );
-  await print(
-    {
-      document,
-      heading: `${plainText(`${set.kind} ${set.metadata.namespace}/${set.metadata.name}`)}, revision ${summary.revision}\n\n`,
-      table: (wide) => planTable(document.items, wide),
-      footer: `\n${countsText(summary)}\n`,
-      names: document.items.map(({ component }) => componentName(set, component ?? "")),
-      notes: [
-        ...warnings.map((warning) => plainText(`warning: ${warning}`)),
-        ...jobsOfRollout(set).map((line) => plainText(`note: ${line}`)),
-        ...rights.map((right) =>
-          plainText(`right: whoever applies it has to be allowed to ${right}`),
-        ),
-      ],
-    },
-    flags,
-    terminal,
-  );
-  if (summary.writes + summary.blocked + summary.unselected > 0) return exitCodes.unhealthy;
-  if (warnings.length > unread.length) return exitCodes.unhealthy;
-  return unread.length > 0 ? exitCodes.incomplete : exitCodes.fine;
-}
-
-/** What the clusters answer to the checks of the set now; nothing with `--no-checks`. */
-async function checksOfPlan(
-  facts: SetFacts,
-  revision: string,
-  { access, input }: { readonly access: ClusterAccess; readonly input: Input },
-  signal: AbortSignal,
-): ReturnType<typeof checkBeforehand> {
-  const { flags, options, terminal } = input;
-  if (options.checks === false) return { bad: [], unasked: [] };
-  const { limits, end } = openReading(flags, terminal);
-  const deps = { access, limits, revision, now: terminal.now().getTime() };
-  return await checkBeforehand(facts, deps, signal).finally(end);
+  const { kind, metadata } = set;
+  const isChange = summary.writes + summary.blocked + summary.unselected > 0;
+  const isBad = isChange || warnings.length > unread.length;
+  return {
+    complete: unread.length === 0,
+    summary: { ...summary, warnings },
+    items,
+    errors: [],
+    heading: () =>
+      `${plainText(`${kind} ${metadata.namespace}/${metadata.name}`)}, revision ${summary.revision}\n\n`,
+    columns,
+    footer: () => `\n${countsText(summary)}\n`,
+    name: ({ component }) =>
+      `${kind.replace(/Set$/, "").toLowerCase()}.operator.knative.dev/${component ?? ""}`,
+    notes: () =>
+      [
+        ...warnings.map((warning) => `warning: ${warning}`),
+        ...jobsOfRollout(set).map((line) => `note: ${line}`),
+        ...rights.map((right) => `right: whoever applies it has to be allowed to ${right}`),
+      ].map(plainText),
+    ...(isBad ? { exitCode: exitCodes.unhealthy } : {}),
+  };
 }
 
 /** What a controller of this program's version would promise and render. */
@@ -143,11 +110,12 @@ async function componentsRenderedAnew(
 /** Reads this program's release folder; without one, says why that is not known. */
 async function contentFor(
   set: FleetSet,
-  { access, input }: { readonly access: ClusterAccess; readonly input: Input },
-  signal: AbortSignal,
+  access: ClusterAccess,
+  fleet: Fleet,
 ): Promise<FoundContent> {
+  const { signal } = fleet;
   try {
-    const releases = await namedReleases(input, signal)();
+    const releases = await namedReleases(fleet.asInput({}), signal)();
     const available = releases.versionsOf(fleetSetKinds[set.kind].component);
     const { environment, several } = await controllerEnvironment(controllersOfHub(access, signal));
     const digest = await new SetDigests(releases, environment).of(set);
@@ -176,28 +144,22 @@ function unasked(answer: DryRun | undefined): readonly string[] {
   return answer?.kind === "unasked" ? [`whether the hub takes the set: ${answer.why}`] : [];
 }
 
-async function storedSet(
-  input: Input,
-  access: ClusterAccess,
-  signal: AbortSignal,
-): Promise<Planned | ExitCode> {
-  const set = await namedSet(input, { access, kind: "RolloutPlan" }, signal);
-  return typeof set === "number" ? set : { set, stored: set };
+async function storedSet(fleet: Fleet): Promise<Planned | Answer> {
+  const set = await namedSet(fleet);
+  return "kind" in set ? { set, stored: set } : set;
 }
 
 /** The set of a file. When the hub has it already, its stored metadata and status with the spec of the file. */
-async function fileSet(
-  path: string,
-  { access, input }: { readonly access: ClusterAccess; readonly input: Input },
-  signal: AbortSignal,
-): Promise<Planned> {
-  const { args, flags, terminal } = input;
+async function fileSet(path: string, fleet: Fleet): Promise<Planned> {
+  const { args, flags, signal } = fleet;
   const [text, ...more] = args;
   const ref = text === undefined ? undefined : fleetSetRefOf(text);
   if (more.length > 0 || (text !== undefined && ref === undefined)) {
     throw new UsageError("With -f at most one set may be named, as kss/NAME or kes/NAME");
   }
-  const context = { flags, defaultNamespace: access.namespace, stdin: terminal.stdin };
+  const access = await fleet.access();
+  const { stdin } = fleet.asInput({}).terminal;
+  const context = { flags, defaultNamespace: access.namespace, stdin };
   const set = await setOfFile({ path, ref }, context, signal);
   return await asOnHub(set, access, signal);
 }
@@ -222,11 +184,6 @@ function plannedOf({ kind, spec, metadata }: FileSet, stored: FleetSet | undefin
   return { set: { apiVersion, kind, metadata: { ...metadata, ...made }, spec }, stored: undefined };
 }
 
-function componentName({ kind }: FleetSet, component: string): string {
-  const type = kind.replace(/Set$/, "").toLowerCase();
-  return `${type}.operator.knative.dev/${component}`;
-}
-
 const tones: Readonly<Partial<Record<PlanAction, Tone>>> = {
   create: "good",
   update: "warning",
@@ -236,27 +193,19 @@ const tones: Readonly<Partial<Record<PlanAction, Tone>>> = {
   delete: "bad",
 };
 
-function planTable(items: readonly RolloutPlanItem[], wide: boolean): Table {
-  const clusterOf = clusterNames(items.map(({ cluster }) => cluster));
-  const more = wide ? ["COMPONENT"] : [];
-  return {
-    headers: ["STAGE", "CLUSTER", "ACTION", "FROM", "TO", ...more, "REASON", "MESSAGE"],
-    mayShorten: ["MESSAGE"],
-    rows: items.map(({ stage, cluster, action, from, to, component, reason, message }) => {
-      const tone = tones[action];
-      return [
-        orNone(stage),
-        clusterOf(cluster),
-        tone === undefined ? action : { text: action, tone },
-        orNone(from),
-        orNone(to),
-        ...(wide ? [orNone(component)] : []),
-        orNone(reason),
-        orNone(message),
-      ];
-    }),
-  };
-}
+const columns: Columns<RolloutPlanItem> = {
+  STAGE: ({ stage }) => stage,
+  CLUSTER: onCluster(({ cluster }) => cluster),
+  ACTION: ({ action }) => {
+    const tone = tones[action];
+    return tone === undefined ? action : toned(tone, action);
+  },
+  FROM: ({ from }) => from,
+  TO: ({ to }) => to,
+  COMPONENT: wide(({ component }) => component),
+  REASON: ({ reason }) => reason,
+  MESSAGE: shortened(({ message }) => message),
+};
 
 function countsText({
   clusters,
