@@ -51,14 +51,14 @@ function importedBy(room: string): readonly string[] {
         normalize(join(dirname(file), to)),
       ),
     )
-    .filter((file) => file.startsWith("cmd/kubectl/commands/") && !/-entr(?:y|ies)\.ts$/.test(file))
+    .filter((file) => file.startsWith("cmd/kubectl/commands/"))
     .map(roomOf);
   return [...new Set(found)].filter((name) => name !== room).toSorted();
 }
 
-/** The files that list the commands. */
+/** The file that lists the commands. */
 function isTable(file: string): boolean {
-  return /^cmd\/kubectl\/(?:command-table|commands\/[^/]+-entr(?:y|ies))\.ts$/.test(file);
+  return file === "cmd/kubectl/command-table.ts";
 }
 
 describe("the house of the command line", () => {

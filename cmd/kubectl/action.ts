@@ -218,7 +218,7 @@ export interface CommandEntry {
   readonly readsBundles?: true;
   /** Why the command does not work on a bundle. Absent: it does, or it reads no cluster. */
   readonly needsFleet?: string;
-  /** A value of `-o` that is no format is the file to write, which the action gets as option `file`. */
+  /** A value of `-o` that is no format is the file to write. */
   readonly writesFile?: true;
   /** The command is run by programs, without a person who reads notes. */
   readonly isForPrograms?: true;

@@ -1,16 +1,20 @@
 import type { CommandEntry, CommandGroup } from "./action.ts";
 import { canI } from "./commands/can-i/command.ts";
 import { check } from "./commands/check/command.ts";
+import { completion } from "./commands/completion/command.ts";
+import { connect } from "./commands/connect/command.ts";
+import { credential } from "./commands/credential/command.ts";
 import { deployments } from "./commands/deployments/command.ts";
-import { diagnoseEntry, gatherEntry } from "./commands/diagnosis-entries.ts";
+import { diagnose } from "./commands/diagnose/command.ts";
 import { diff } from "./commands/diff/command.ts";
 import { events } from "./commands/events/command.ts";
 import { explain } from "./commands/explain/command.ts";
-import { topEntry } from "./commands/fleet-entries.ts";
+import { gather } from "./commands/gather/command.ts";
 import { get } from "./commands/get/command.ts";
 import { images } from "./commands/images/command.ts";
+import { kubeconfig } from "./commands/kubeconfig/command.ts";
 import { logs } from "./commands/logs/command.ts";
-import { mcpEntry } from "./commands/mcp-entry.ts";
+import { mcp } from "./commands/mcp/command.ts";
 import { fromUpstream, migrateGroup, toUpstream } from "./commands/migrate/command.ts";
 import { orphans } from "./commands/orphans/command.ts";
 import { plan } from "./commands/plan/command.ts";
@@ -36,26 +40,21 @@ import {
   rolloutUndo,
 } from "./commands/rollout/steer-commands.ts";
 import { status } from "./commands/status/command.ts";
+import { top } from "./commands/top/command.ts";
 import { tree } from "./commands/tree/command.ts";
-import { uiEntry } from "./commands/ui-entry.ts";
+import { ui } from "./commands/ui/command.ts";
 import { version } from "./commands/version/command.ts";
 import { wait } from "./commands/wait/command.ts";
 import { workloads } from "./commands/workloads/command.ts";
-import {
-  completionEntry,
-  connectEntry,
-  credentialEntry,
-  kubeconfigEntry,
-} from "./commands/workstation-entries.ts";
 
 /** All commands, for help, docs/cli.md and completion. The code of an action is loaded when it is chosen. */
 export const commandTable = (): readonly CommandEntry[] => [
   status,
-  topEntry(),
-  uiEntry(commandTable),
+  top,
+  ui(commandTable),
   deployments,
   get,
-  diagnoseEntry(),
+  diagnose,
   diff,
   plan,
   orphans,
@@ -77,21 +76,21 @@ export const commandTable = (): readonly CommandEntry[] => [
   events,
   logs,
   tree,
-  gatherEntry(),
+  gather,
   explain,
   canI,
   register,
   unregister,
   fromUpstream,
   toUpstream,
-  connectEntry(),
-  kubeconfigEntry(),
-  credentialEntry(),
+  connect,
+  kubeconfig,
+  credential,
   render,
   images,
   workloads,
-  mcpEntry(commandTable),
-  completionEntry(),
+  mcp(commandTable),
+  completion,
   version,
 ];
 

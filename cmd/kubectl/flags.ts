@@ -61,6 +61,8 @@ export interface Flags {
   readonly template: string;
   /** False: `output` is the default of most commands, and another command may have its own. */
   readonly outputGiven: boolean;
+  /** The file to write: a value of `-o` that is no format, of a command that writes one. */
+  readonly outputFile?: string;
   readonly sortBy: string | undefined;
   /** True: times instead of ages. */
   readonly absoluteTime: boolean;

@@ -67,10 +67,10 @@ export function createProgram(
       const read = {
         ...readFlags(raw, terminal.env, entry.formats),
         given: givenFlags(typed),
+        ...(file === undefined ? {} : { outputFile: file }),
       };
       const flags = withNotes(await withRequestLog(read, terminal), entry, terminal);
-      const options = { ...command.opts(), ...(file === undefined ? {} : { file }) };
-      await run(entry, { args: command.args, flags, options, terminal });
+      await run(entry, { args: command.args, flags, options: command.opts(), terminal });
     });
   }
   return program;

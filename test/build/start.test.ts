@@ -143,8 +143,8 @@ describe("what the plugin can reach at all", () => {
   });
 
   test.each([
-    ["ink", "top/run-screen.ts", "top/top-action.ts"],
-    ["@modelcontextprotocol/sdk", "mcp/mcp-action.ts", "mcp-entry.ts"],
+    ["ink", "top/run-screen.ts", "top/top.ts"],
+    ["@modelcontextprotocol/sdk", "mcp/mcp.ts", "mcp/command.ts"],
   ])("has %s in one file, which one command alone loads", (part, last, command) => {
     const own = files.filter((file) => names([file]).some((name) => name === part));
     expect(own.map(({ modules }) => modules.at(-1))).toEqual([`cmd/kubectl/commands/${last}`]);

@@ -14,7 +14,7 @@ import {
 import { InputError } from "../selection/yaml-documents.ts";
 import { namedReleases } from "./named-releases.ts";
 import { type RenderSettings, withSpec } from "./render-component.ts";
-import { namedMode, namespaceOfBy, type SpokeNamespaceFlag } from "./rendering-options.ts";
+import { namespaceOfBy, type SpokeNamespaceFlag } from "./rendering-options.ts";
 
 /** Flags of files and of a cluster that a rendering depends on. */
 export interface RenderInputFlags extends SpokeNamespaceFlag {
@@ -37,7 +37,7 @@ export async function renderSettings(
   if (manifestsFrom !== undefined && !(await isFolder(manifestsFrom))) {
     throw new InputError([`--manifests-from ${manifestsFrom}: is not a folder`]);
   }
-  const mode = namedMode(options) ?? defaultSpokeNamespace;
+  const mode = options.spokeNamespace ?? defaultSpokeNamespace;
   return {
     live: live === undefined ? [] : objectsOf(await file(live, "--live"), live),
     environment:

@@ -1,5 +1,3 @@
-import type { Option } from "commander";
-
 import type { Component } from "../../../api/component.ts";
 import {
   defaultSpokeNamespace,
@@ -8,8 +6,7 @@ import {
   type SpokeNamespaceMode,
   spokeNamespaceModes,
 } from "../../../installation/installation-namespace.ts";
-import { oneOf } from "../flags.ts";
-import { chosen, optionOf, repeated, worded } from "../main/command-flags.ts";
+import { chosen, repeated, worded } from "../main/command-flags.ts";
 import type { ControllerRules } from "./controller-rules.ts";
 
 /** Values of the flags of commands that render as the controller does. */
@@ -34,7 +31,7 @@ export function namespaceOfBy(mode: () => Promise<SpokeNamespaceMode>): Namespac
 
 /** Value of the flag `--spoke-namespace`. */
 export interface SpokeNamespaceFlag {
-  readonly spokeNamespace?: string;
+  readonly spokeNamespace?: SpokeNamespaceMode;
 }
 
 /** The flag `--spoke-namespace`. `usual`: what it is without the flag. */
@@ -61,24 +58,11 @@ export const renderingFlags = {
   spokeNamespace,
 };
 
-/** The flags of commands that render, for those that are not declared with `command()`. */
-export function renderingOptions(): readonly Option[] {
-  return Object.values(renderingFlags).map(optionOf);
-}
-
-/** The mode of the command line, if it names one. Throws UsageError. */
-export function namedMode({
-  spokeNamespace: text,
-}: SpokeNamespaceFlag): SpokeNamespaceMode | undefined {
-  return text === undefined ? undefined : oneOf(text, spokeNamespaceModes, "--spoke-namespace");
-}
-
 /** Finds the namespace by the mode of the command line, or else of the controller on the hub. Throws UsageError. */
 export function namespaceOfHub(
-  options: SpokeNamespaceFlag,
+  { spokeNamespace: named }: SpokeNamespaceFlag,
   rules: () => Promise<ControllerRules | string>,
 ): NamespaceOf {
-  const named = namedMode(options);
   return namespaceOfBy(async () => {
     if (named !== undefined) return named;
     const found = await rules();

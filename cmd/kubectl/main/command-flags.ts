@@ -12,6 +12,8 @@ export interface CommandFlag<Value> {
   readonly read: (raw: unknown, flag: string) => Value;
   /** Can be given several times. */
   readonly repeats?: true;
+  /** Help does not show it. */
+  readonly isHidden?: true;
   /** A tool has an argument of this name. Absent: only people have the flag. */
   readonly tool?: {
     readonly text: string;
@@ -74,9 +76,14 @@ export function forTools<Value>(
   return { ...flag, tool: maxLength === undefined ? { text } : { text, maxLength } };
 }
 
+/** The flag, without a line in help. */
+export function hidden<Value>(flag: CommandFlag<Value>): CommandFlag<Value> {
+  return { ...flag, isHidden: true };
+}
+
 /** The flag for the parser and for help. */
-export function optionOf({ flags, text, repeats }: CommandFlag<unknown>): Option {
-  const option = new Option(flags, text);
+export function optionOf({ flags, text, repeats, isHidden }: CommandFlag<unknown>): Option {
+  const option = new Option(flags, text).hideHelp(isHidden === true);
   return repeats === true ? option.argParser(several) : option;
 }
 

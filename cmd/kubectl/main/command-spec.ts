@@ -48,6 +48,10 @@ export interface CommandSpec<Flags extends CommandFlags, Item> {
   readonly ownTimeout?: true;
   /** Uses the pager on a terminal. */
   readonly pages?: CommandEntry["pages"];
+  /** A value of `-o` that is no format is the file to write: `outputFile` of the flags. */
+  readonly writesFile?: true;
+  /** It is run by programs, without a person who reads notes. */
+  readonly isForPrograms?: true;
   /** It asks no cluster, also none of a bundle. */
   readonly asksNobody?: true;
   /** Why it does not work on a bundle. Absent: it does. */

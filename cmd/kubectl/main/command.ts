@@ -44,6 +44,8 @@ export function command<const Flags extends CommandFlags, Item>(
     completes: args.completes,
     ownTimeout: spec.ownTimeout,
     pages: spec.pages,
+    writesFile: spec.writesFile,
+    isForPrograms: spec.isForPrograms,
     needsFleet,
     ...(needsFleet === undefined && spec.asksNobody !== true ? { readsBundles: true } : {}),
     tool: tool && toolSchemaOf(args, tool, options),

@@ -13,6 +13,9 @@ export interface Looks {
   readonly paint: (text: string, tone: Tone) => string;
   /** Width to cut texts to. Undefined: they stay whole. */
   readonly width: number | undefined;
+  readonly isTerminal: boolean;
+  /** Width of the terminal, also where texts stay whole. */
+  readonly columns: number | undefined;
   readonly times: TimeText;
 }
 
@@ -88,8 +91,8 @@ export interface Answer {
   readonly failures?: readonly (Failure & { readonly reason?: LiveReason })[];
   /** A text on standard error behind the failures, such as what a file has to hold. */
   readonly appendix?: string;
-  /** Default: 1 with failures, else 0. */
-  readonly exitCode?: ExitCode;
+  /** An ExitCode, or that of another program. Default: 1 with failures, else 0. */
+  readonly exitCode?: number;
 }
 
 /** An answer that says why nothing was done. `next`: commands without the flags for the hub. */

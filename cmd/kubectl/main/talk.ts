@@ -4,6 +4,8 @@ import { isTable } from "../output/output-format.ts";
 import { commandsOf, renderFailure, withHubSteps } from "../output/steps.ts";
 import type { Table } from "../output/table.ts";
 import { askForAgreement, documentOutput } from "../output/terminal.ts";
+import { printReport } from "./print-report.ts";
+import type { Report } from "./report.ts";
 
 /** What a command says before its end, and what it asks: a person reads it beside the data. */
 export class Talk {
@@ -60,6 +62,19 @@ export class Talk {
             { ...this.#terminal, stdout: stderr },
           ),
     );
+  }
+
+  /** Shows a report as a table for people: on standard output where that is a table, else on standard error, unless --quiet. */
+  async report<Item>(report: Report<Item>): Promise<void> {
+    const { stderr } = this.#terminal;
+    if (isTable(this.#flags)) {
+      await printReport("", report, { flags: this.#flags, terminal: this.#terminal });
+    } else if (!this.#flags.quiet) {
+      await printReport("", report, {
+        flags: { ...this.#flags, output: "table" },
+        terminal: { ...this.#terminal, stdout: stderr },
+      });
+    }
   }
 
   /** Asks before a change. `yes`: the answer is known. Throws UsageError when nobody can answer, or when the answer is not yes. */

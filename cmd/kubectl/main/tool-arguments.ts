@@ -37,25 +37,3 @@ export const selectionArguments = [
   "failed",
   "reason",
 ] as const satisfies readonly CommonArgument[];
-
-/** The arguments of tools of commands that are not declared with `command()`. */
-const argumentSchemas = {
-  ...commonArguments,
-  targets: wordsArgument("ks/NAME, ke/NAME, cp/NAME or NAMESPACE/CLUSTERPROFILE"),
-  set: textArgument("A fleet set: kss/NAME or kes/NAME"),
-  stage: textArgument("Only the clusters of this stage of the set"),
-  revision: textArgument("Name or number of one revision, for its content"),
-} as const;
-
-/** The schema of a tool with these arguments. */
-export function toolSchema(
-  names: readonly (keyof typeof argumentSchemas)[],
-  required: readonly (keyof typeof argumentSchemas)[] = [],
-): ToolSchema {
-  return {
-    type: "object",
-    properties: Object.fromEntries(names.map((name) => [name, argumentSchemas[name]])),
-    required: [...required],
-    additionalProperties: false,
-  };
-}

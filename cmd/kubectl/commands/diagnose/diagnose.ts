@@ -8,9 +8,9 @@ import {
   type DiagnosisSummary,
   rootCauseOf,
   type Target,
-  type Vantage,
 } from "./diagnosis.ts";
 import type { Hop } from "./hops/hop.ts";
+import type { Vantage } from "./vantages.ts";
 import { walkHub } from "./walk-hub.ts";
 import { walkTarget } from "./walk-target.ts";
 import type { WalkContext } from "./walk.ts";

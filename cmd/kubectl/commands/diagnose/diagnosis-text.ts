@@ -1,55 +1,32 @@
 import { plainText } from "../../../../api/foreign-text.ts";
-import type { Rendering } from "../../action.ts";
-import type { Flags } from "../../flags.ts";
-import { widthOf } from "../../output/characters.ts";
-import {
-  type Commands,
-  commandsOf,
-  numberedSteps,
-  stepLine,
-  words as shellWords,
-} from "../../output/steps.ts";
+import type { Report } from "../../main/report.ts";
+import { type Commands, numberedSteps, stepLine, words as shellWords } from "../../output/steps.ts";
 import type { Table, Tone } from "../../output/table.ts";
-import { painterFor, type Terminal } from "../../output/terminal.ts";
 import { padText, textWidth, wrappedStep, wrapText } from "../../output/text-width.ts";
 import type { Diagnosis, DiagnosisReport, RootCause } from "./diagnosis.ts";
 import type { Hop, HopState } from "./hops/hop.ts";
 
-interface DiagnosisView {
-  readonly flags: Flags;
-  readonly terminal: Pick<Terminal, "colourMark" | "env" | "stdout">;
-  /** True: as on a terminal. */
-  readonly folded?: boolean;
-}
-
-/** Output of walks: one walk as a list of its steps, several as a table. */
-export function diagnosisRendering(
-  report: DiagnosisReport,
-  { flags, terminal, folded }: DiagnosisView,
-): Rendering {
-  const { items } = report;
+/** The report of walks: one walk as a list of its steps, several as a table. */
+export function diagnosisView(document: DiagnosisReport, commands: Commands): Report<Diagnosis> {
+  const { items, summary, errors, complete, cliVersion } = document;
   const [first, ...others] = items;
-  const paint = painterFor(terminal, flags.color);
   // The walk to a set is told in full, and those to its clusters are a row each.
   const sets = items.filter(({ target }) => isSet(target));
   const only = others.length === 0 || sets.length === 1 ? (sets[0] ?? first) : undefined;
-  const rows = only === undefined ? items : items.filter((item) => item !== only);
-  const wide = flags.output === "wide";
-  const isFolded = folded ?? (terminal.stdout.isTTY === true && !wide);
   return {
-    document: report,
-    ...(rows.length === 0 ? {} : { table: () => diagnosisTable(rows) }),
-    ...(only === undefined
-      ? {}
-      : {
-          heading: diagnosisText(only, paint, {
-            wide,
-            isFolded,
-            columns: widthOf(terminal.stdout),
-          }),
-        }),
-    names: items.map(({ target }) => nameOf(target)),
-    notes: diagnosisNotes(report, commandsOf(flags)),
+    items,
+    summary,
+    errors,
+    complete,
+    cliVersion,
+    heading: ({ paint, isWide, isTerminal, columns }) => {
+      const layout = { wide: isWide, isFolded: isTerminal && !isWide, columns };
+      return only === undefined ? "" : diagnosisText(only, paint, layout);
+    },
+    tables: (_, sorted) => [diagnosisTable(sorted.filter((item) => item !== only))],
+    name: ({ target }) => nameOf(target),
+    notes: () => diagnosisNotes(document, commands),
+    tellsErrors: true,
   };
 }
 

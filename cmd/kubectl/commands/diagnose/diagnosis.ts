@@ -5,10 +5,7 @@ import type { NamespacedName } from "../../../../api/kubernetes.ts";
 import type { FilenameFlag } from "../../common-options.ts";
 import type { ReportDocument } from "../../output/report.ts";
 import type { Finding, Hop, HopId, HopState } from "./hops/hop.ts";
-
-/** Where a walk starts: this machine, this machine with the controller's identity on the hub, or a Job on the hub. */
-export const vantages = ["local", "controller-identity", "controller"] as const;
-export type Vantage = (typeof vantages)[number];
+import type { Vantage } from "./vantages.ts";
 
 /** Target of a walk. */
 export interface Target extends NamespacedName {
@@ -51,16 +48,12 @@ export interface DiagnosisSummary {
 
 export type DiagnosisReport = ReportDocument<"Diagnosis", DiagnosisSummary, Diagnosis>;
 
-/** Flags of `diagnose` alone. */
+/** Flags that say how the ways are walked, and to what. */
 export interface DiagnoseFlags extends FilenameFlag {
-  readonly from?: string;
+  readonly from?: Vantage;
   readonly exec?: boolean;
   readonly execTimeout?: string;
-  readonly failOn?: string;
   readonly yes?: boolean;
-  readonly reportFile?: string;
-  /** Set by `top` alone: the root cause first, and steps without news folded, as on a terminal. */
-  readonly folded?: boolean;
 }
 
 /** The finding that explains most of the others. */

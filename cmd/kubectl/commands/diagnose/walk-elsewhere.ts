@@ -9,9 +9,10 @@ import {
 import { openHub } from "../../hub/open-hub.ts";
 import { words } from "../../output/steps.ts";
 import { diagnose, type DiagnoseOptions } from "./diagnose.ts";
-import type { DiagnoseFlags, Diagnosis, Difference, Vantage } from "./diagnosis.ts";
+import type { DiagnoseFlags, Diagnosis, Difference } from "./diagnosis.ts";
 import { type Hop, hopTitles } from "./hops/hop.ts";
 import { prepareWalk } from "./prepare-walk.ts";
+import type { Vantage } from "./vantages.ts";
 import { walkByJob } from "./walk-by-job.ts";
 import type { WalkContext } from "./walk.ts";
 

@@ -11,7 +11,7 @@ import type { RenderingFlags } from "../../compare/rendering-options.ts";
 import { messageOf, UsageError } from "../../errors.ts";
 import { failureReason } from "../../failure.ts";
 import { Fleet } from "../../fleet/fleet.ts";
-import { documentOf } from "../../main/run-command.ts";
+import { documentOf } from "../../main/print-report.ts";
 import { countedReading, type OnProgress } from "../../output/progress.ts";
 import type { Selection } from "../../selection/selection.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
@@ -19,16 +19,14 @@ import type { ReadLimits } from "../../spokes/read-clusters.ts";
 import type { KnownSecrets } from "./known-secrets.ts";
 
 /** Flags of `gather` alone. */
-interface GatherFlags extends RenderingFlags {
+export interface GatherFlags extends RenderingFlags {
   readonly dryRun?: boolean;
   readonly live?: boolean;
   readonly tail?: string;
   readonly diff?: boolean;
-  /** The file to write: a value of `-o` that is no format. */
-  readonly file?: string;
 }
 
-export type GatherInput = ActionInput<GatherFlags>;
+type GatherInput = ActionInput<GatherFlags>;
 
 /** Documents of other commands, by file name, and why some of them are missing. */
 export interface Documents {
@@ -154,7 +152,7 @@ async function gatherWalks(
   onCredential: KnownSecrets["credential"],
   signal: AbortSignal,
 ): Promise<Documents["documents"]> {
-  const { walk } = await import("../diagnose/diagnose-action.ts");
+  const { walk } = await import("../diagnose/diagnose-report.ts");
   const { recordedDiagnosis } = await import("../../bundle/recorded-diagnosis.ts");
   const quiet = quietInput(input);
   const report =

@@ -2,7 +2,6 @@ import { randomBytes } from "node:crypto";
 
 import { loadKubeconfig } from "../../../../access/hub/kubeconfig.ts";
 import type { NamespacedName } from "../../../../api/kubernetes.ts";
-import { print } from "../../action.ts";
 import { exitCodes } from "../../errors.ts";
 import type { Flags } from "../../flags.ts";
 import type { Fleet } from "../../fleet/fleet.ts";
@@ -11,8 +10,8 @@ import type { Answer } from "../../main/report.ts";
 import type { Talk } from "../../main/talk.ts";
 import { checkWriteFormat, isTable, renderJson } from "../../output/output-format.ts";
 import { stepLine, withHub, withHubSteps, words } from "../../output/steps.ts";
-import { walk } from "../diagnose/diagnose-action.ts";
-import { diagnosisRendering } from "../diagnose/diagnosis-text.ts";
+import { walk } from "../diagnose/diagnose-report.ts";
+import { diagnosisView } from "../diagnose/diagnosis-text.ts";
 import { withEarlier } from "./earlier-registration.ts";
 import { tellLeft } from "./left-objects.ts";
 import { openSpoke } from "./open-spoke.ts";
@@ -142,18 +141,9 @@ async function walkTo(
     const step = words("kubectl", "knfleet", "diagnose", target, "--from", "controller");
     return { notes: [stepLine(withHub(step, commands)), apply] };
   }
-  const input = { ...fleet.asInput({}), args: [target] };
-  const { terminal } = input;
-  const report = await walk(input, {}, signal);
-  const shown = withHubSteps(report, commands);
-  if (isTable(flags)) {
-    terminal.stdout.write("\n");
-    await print(diagnosisRendering(shown, { flags, terminal }), flags, terminal);
-  } else if (!flags.quiet) {
-    const aside = { ...terminal, stdout: terminal.stderr };
-    const plain = { ...flags, output: "table" as const };
-    await print(diagnosisRendering(shown, { flags: plain, terminal: aside }), plain, aside);
-  }
+  const report = await walk({ ...fleet.asInput({}), args: [target] }, {}, signal);
+  if (isTable(flags)) talk.write("\n");
+  await talk.report(diagnosisView(withHubSteps(report, commands), commands));
   const hops = report.items.flatMap((item) => item.hops);
   // What fails on the hub, such as a controller that starts just now, says nothing about the cluster.
   const isBroken = hops.some(

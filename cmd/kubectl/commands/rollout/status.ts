@@ -13,7 +13,6 @@ import { refusedStatusOf } from "../../hub/warnings.ts";
 import { isRedrawn } from "../../main/redrawn.ts";
 import type { Answer, Looks, Report } from "../../main/report.ts";
 import type { Talk } from "../../main/talk.ts";
-import { widthOf } from "../../output/characters.ts";
 import { controllerLines } from "../../output/notes.ts";
 import { isDocument } from "../../output/output-format.ts";
 import { troubleOf, Troubles } from "../../output/report.ts";
@@ -103,17 +102,18 @@ async function itemOf(set: FleetSet, fleet: Fleet): Promise<RolloutItem> {
   return { ...rolloutItemOf(set), ...(statusRefused === undefined ? {} : { statusRefused }) };
 }
 
+function styleOf(looks: Looks): Style {
+  return { ...looks, width: looks.columns };
+}
+
 function reportOf(item: RolloutItem, fleet: Fleet): Report<RolloutItem> {
-  const style = (looks: Looks): Style => {
-    return { ...looks, width: widthOf(fleet.asInput({}).terminal.stdout) };
-  };
   return {
     items: [item],
     summary: { outcome: item.outcome },
     errors: [],
-    heading: (looks) => headingText(item, style(looks)),
-    tables: (looks) => [stagesTable(item, looks.isWide, style(looks))],
-    footer: (looks) => footerText(item, looks.isWide, style(looks)),
+    heading: (looks) => headingText(item, styleOf(looks)),
+    tables: (looks) => [stagesTable(item, looks.isWide, styleOf(looks))],
+    footer: (looks) => footerText(item, looks.isWide, styleOf(looks)),
     name: ({ kind, name }) => `${kind.toLowerCase()}.knfleet.dev/${name}`,
     notes: () => stepsOf(item, fleet),
   };

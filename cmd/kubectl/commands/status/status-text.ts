@@ -152,7 +152,7 @@ const liveTones: Readonly<Partial<Record<LiveView["state"], Tone>>> = {
 export function statusDetailText(
   item: StatusItem,
   detail: StatusDetail,
-  { times: ages, paint, width }: Omit<Looks, "isWide">,
+  { times: ages, paint, width }: Pick<Looks, "times" | "paint" | "width">,
 ): string {
   const blocks = [
     causeText(item, width),

@@ -9,6 +9,7 @@ import { orNone } from "../../output/table.ts";
 import type { Terminal } from "../../output/terminal.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
 import type { ReadLimits } from "../../spokes/read-clusters.ts";
+import { diagnose } from "../diagnose/command.ts";
 import { events } from "../events/command.ts";
 import { logs } from "../logs/command.ts";
 import type { StatusItem } from "../status/status-item.ts";
@@ -100,15 +101,17 @@ async function printToText(
   { flags, terminal, live, signal }: PaneOptions & { readonly signal: AbortSignal },
 ): Promise<string> {
   let text = "";
-  const output = { write: (part: string) => (text += part) };
+  const write = (part: string) => (text += part);
+  // A walk is told as on a terminal: the root cause first.
+  const stdout = { write, isTTY: page === "diagnose" };
   const { env, now } = terminal;
   const [name = ""] = argsOf(item);
   const { namespace } = item;
   const input = {
     args: [name],
     flags: { ...unfiltered(flags), namespace },
-    options: { ...(live ? {} : { live }), ...(page === "diagnose" ? { folded: true } : {}) },
-    terminal: { args: [], env, now, stdout: output, stderr: output },
+    options: live ? {} : { live },
+    terminal: { args: [], env, now, stdout, stderr: { write } },
   };
   await actions[page](input, signal);
   return text === "" ? "Nothing was found." : text;
@@ -134,8 +137,7 @@ const actions: Readonly<
     (input: ActionInput<object>, signal: AbortSignal) => Promise<unknown>
   >
 > = {
-  diagnose: async (input, signal) =>
-    (await import("../diagnose/diagnose-action.ts")).runDiagnose(input, signal),
+  diagnose: async (input, signal) => (await diagnose.load())(input, signal),
   events: async (input, signal) => (await events.load())(input, signal),
   logs: async (input, signal) => (await logs.load())(input, signal),
 };

@@ -2,7 +2,7 @@ import type { Component } from "../../../../api/component.ts";
 import { targetId } from "../../../../api/keys.ts";
 import type { ActionInput } from "../../action.ts";
 import { Fleet } from "../../fleet/fleet.ts";
-import { documentOf } from "../../main/run-command.ts";
+import { documentOf } from "../../main/print-report.ts";
 import { queryOf } from "../../page/installation-view.ts";
 import type { Selection } from "../../selection/selection.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";

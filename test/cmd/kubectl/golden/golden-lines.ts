@@ -150,7 +150,7 @@ export const goldenLines: Readonly<Record<string, GoldenLine | ServedLine | Else
   "migrate to-upstream": { served: [["migrate", "to-upstream"]] },
   mcp: { file: "commands/mcp/mcp.test.ts", why: "speaks a protocol", readsBundles: true },
   connect: {
-    file: "commands/connect/connect-action-shell-start.test.ts",
+    file: "commands/connect/connect-shell-start.test.ts",
     why: "starts programs, which print",
   },
 };

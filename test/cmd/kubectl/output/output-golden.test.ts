@@ -12,7 +12,7 @@ import type { VersionSummary } from "../../../../cmd/kubectl/commands/version/ve
 import { versionItemOf, versionReport } from "../../../../cmd/kubectl/commands/version/version.ts";
 import { type RawFlags, readFlags } from "../../../../cmd/kubectl/flags.ts";
 import { ClustersRead } from "../../../../cmd/kubectl/fleet/fleet.ts";
-import { printReport } from "../../../../cmd/kubectl/main/run-command.ts";
+import { printReport } from "../../../../cmd/kubectl/main/print-report.ts";
 import { timeText } from "../../../../cmd/kubectl/output/duration.ts";
 import { statusNotes } from "../../../../cmd/kubectl/output/notes.ts";
 import { now } from "../fleet-facts.ts";

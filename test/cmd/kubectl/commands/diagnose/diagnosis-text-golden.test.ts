@@ -3,12 +3,11 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 
 import type { KnfCode } from "../../../../../api/knf/knf-codes.ts";
-import { print } from "../../../../../cmd/kubectl/action.ts";
 import {
   diagnosisOf,
   diagnosisReport,
 } from "../../../../../cmd/kubectl/commands/diagnose/diagnose.ts";
-import { diagnosisRendering } from "../../../../../cmd/kubectl/commands/diagnose/diagnosis-text.ts";
+import { diagnosisView } from "../../../../../cmd/kubectl/commands/diagnose/diagnosis-text.ts";
 import {
   finding,
   hopTitles,
@@ -18,6 +17,8 @@ import {
 } from "../../../../../cmd/kubectl/commands/diagnose/hops/hop.ts";
 import { compared } from "../../../../../cmd/kubectl/commands/diagnose/walk-elsewhere.ts";
 import { readFlags, type RawFlags } from "../../../../../cmd/kubectl/flags.ts";
+import { printReport } from "../../../../../cmd/kubectl/main/print-report.ts";
+import { commandsOf } from "../../../../../cmd/kubectl/output/steps.ts";
 
 const now = new Date("2026-11-21T12:00:00Z");
 const stamp = { missing: [], now, cliVersion: "1.0.0" };
@@ -112,7 +113,8 @@ async function printed(
   };
   const flags = readFlags({ ...raw, context: "hub" }, {});
   const report = diagnosisReport(items, stamp);
-  await print(diagnosisRendering(report, { flags, terminal }), flags, terminal);
+  const view = diagnosisView(report, commandsOf(flags));
+  await printReport("Diagnosis", view, { flags, terminal });
   return stderr === "" ? stdout : `${stdout}--- stderr\n${stderr}`;
 }
 

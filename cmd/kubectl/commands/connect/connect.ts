@@ -9,8 +9,11 @@ import { type ClusterProfile, isHealthy } from "../../../../api/cluster-profile.
 import { allKinds } from "../../../../api/component.ts";
 import type { ActionInput } from "../../action.ts";
 import { UsageError } from "../../errors.ts";
+import type { Fleet } from "../../fleet/fleet.ts";
 import { listInstallations } from "../../hub/installations.ts";
 import { profileId, profileHint, findProfile } from "../../hub/profiles.ts";
+import type { Answer } from "../../main/report.ts";
+import type { Talk } from "../../main/talk.ts";
 import { renderJson } from "../../output/output-format.ts";
 import { words } from "../../output/steps.ts";
 import type { ClusterAccess, SpokeWays } from "../../spokes/cluster-access.ts";
@@ -20,27 +23,24 @@ import { isPulled } from "../../spokes/read-clusters.ts";
 import { pullOnly, waysOf } from "../../spokes/spoke-reading.ts";
 import { execUserOf, kubeconfigOf, runningProgram, spokeEntry } from "../kubeconfig/exec-user.ts";
 
-/** `kubectl knfleet connect`. The exit code is that of the shell or the command. */
-export async function runConnect(input: ActionInput<object>, signal: AbortSignal): Promise<number> {
-  const { flags, terminal } = input;
-  const { name, command } = wantedOf(input);
-  const found = await lookUp(name, input, signal);
+/** Starts a shell or a command for one cluster. The exit code is that of the shell or the command. */
+export async function connectCluster(fleet: Fleet, talk: Talk): Promise<Answer> {
+  const { name, command } = wantedOf(fleet.asInput({}));
+  const found = await lookUp(name, fleet);
   const { cluster, config } = found;
-  if (!found.isHealthy && !flags.quiet) {
-    terminal.stderr.write(`${cluster}: its ClusterProfile says that it is not healthy\n`);
-  }
+  if (!found.isHealthy) talk.note(`${cluster}: its ClusterProfile says that it is not healthy`);
   // Not process.stdin: it would make the child's input non-blocking.
-  using held = handOver(signal, isatty(0));
+  using held = handOver(fleet.signal, isatty(0));
   await using folder = await makePrivateFolder();
   const KUBECONFIG = await folder.write("config", renderJson(config));
-  const env = { ...terminal.env, KUBECONFIG, KNFLEET_CLUSTER: cluster };
+  const env = { ...fleet.env, KUBECONFIG, KNFLEET_CLUSTER: cluster };
   const [first, ...args] = command;
   const start: ChildStart =
     first === undefined
       ? await shellOf(cluster, folder, env)
       : { command: first, args, env, endSignal: "SIGTERM" };
   // Must be awaited here: the folder is removed when this function returns.
-  return await runChild(start, held.signal);
+  return { exitCode: await runChild(start, held.signal) };
 }
 
 interface Wanted {
@@ -89,11 +89,7 @@ interface Found {
 }
 
 /** Looks up the cluster on the hub, and closes the connection to the hub before the shell starts. */
-async function lookUp(
-  name: string,
-  { flags, terminal: { env } }: ActionInput<object>,
-  signal: AbortSignal,
-): Promise<Found> {
+async function lookUp(name: string, { env, flags, signal }: Fleet): Promise<Found> {
   await using access = await openClusterAccess(flags, { env, spokes: true }, signal);
   const ways = await waysOf(access);
   const profile = await findProfile(name, { access, flags }, signal);

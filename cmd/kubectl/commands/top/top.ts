@@ -5,6 +5,9 @@ import { systemClock } from "../../../../access/time/system-clock.ts";
 import { type ActionInput, askedOf, limitsOf, selectionOf } from "../../action.ts";
 import { type ExitCode, exitCodes, UsageError } from "../../errors.ts";
 import type { Flags } from "../../flags.ts";
+import type { Fleet } from "../../fleet/fleet.ts";
+import type { Answer } from "../../main/report.ts";
+import type { Talk } from "../../main/talk.ts";
 import { wantsAscii } from "../../output/characters.ts";
 import { painterFor, type Terminal, wantsColour } from "../../output/terminal.ts";
 import type { Selection } from "../../selection/selection.ts";
@@ -18,23 +21,22 @@ import type { Line } from "./screen-text.ts";
 import type { Size } from "./top-frame.ts";
 import { TopModel } from "./top-model.ts";
 
-/** Flags of `top` alone. */
 interface TopFlags {
-  readonly live?: boolean;
-  readonly once?: boolean;
+  readonly live: boolean;
+  readonly once: boolean;
 }
 
 type Input = ActionInput<TopFlags>;
 
-/** `kubectl knfleet top`. */
-export async function runTop(given: Input, signal: AbortSignal): Promise<ExitCode> {
-  const { options } = given;
+/** Shows the screen until it is closed, or prints it once. Throws UsageError. */
+export async function showTop(fleet: Fleet, options: TopFlags, talk: Talk): Promise<Answer> {
+  const { signal } = fleet;
+  const { live, once } = options;
+  const given = fleet.asInput(options);
   checkFlags(given.flags);
-  const once = options.once === true;
   const screen = once ? undefined : screenOf(given.terminal, given.flags);
   const input = once ? given : { ...given, flags: quietFlags(given) };
   const { flags, terminal } = input;
-  const live = options.live ?? true;
   // Without --timeout the screen stays until it is closed.
   const isLimited = once || flags.timeoutGiven;
   using end = new Follower(signal);
@@ -62,10 +64,10 @@ export async function runTop(given: Input, signal: AbortSignal): Promise<ExitCod
   using _model = (model = modelOf(input, { access, selection, feed }));
   try {
     if (screen === undefined || drawing === undefined) {
-      return await printOnce(input, { feed, model });
+      return { exitCode: await printOnce(input, { feed, model }, talk) };
     }
     const wish = await (await drawing).runScreen(model, screen, until);
-    return wish === "interrupt" ? exitCodes.interrupted : exitCodes.fine;
+    return { exitCode: wish === "interrupt" ? exitCodes.interrupted : exitCodes.fine };
   } finally {
     end.abort();
   }
@@ -121,7 +123,7 @@ function modelOf(
   const { commands } = askedOf(selection, flags);
   const { env, now } = terminal;
   const limits = limitsOf(flags, undefined);
-  const live = options.live ?? true;
+  const { live } = options;
   return new TopModel({
     feed,
     now,
@@ -167,8 +169,8 @@ function scopeOf({
 async function printOnce(
   { flags, terminal }: Input,
   { feed, model }: { readonly feed: FleetFeed; readonly model: TopModel },
+  talk: Talk,
 ): Promise<ExitCode> {
-  const { stdout } = terminal;
   await feed.readOnce;
   const paint = painterFor(terminal, flags.color);
   const textOf = (line: Line): string =>
@@ -177,7 +179,7 @@ async function printOnce(
       .join("")
       .trimEnd();
   const lines = model.frame(sizeOf(terminal)).map((line) => `${textOf(line)}\n`);
-  stdout.write(lines.join(""));
+  talk.write(lines.join(""));
   return statusExitCode(feed.state().report, "error");
 }
 

@@ -2,31 +2,28 @@ import type { Endpoint } from "../../../../access/http/endpoint.ts";
 import type { Credential } from "../../../../access/plugins/credential.ts";
 import { timestampOf } from "../../../../api/conditions.ts";
 import { isRecord, jsonOf } from "../../../../api/fields.ts";
-import type { ActionInput } from "../../action.ts";
-import { type ExitCode, exitCodes, UsageError } from "../../errors.ts";
+import { UsageError } from "../../errors.ts";
+import type { Fleet } from "../../fleet/fleet.ts";
 import { profileId, profileHint, findProfile } from "../../hub/profiles.ts";
+import type { Answer } from "../../main/report.ts";
 import { words } from "../../output/steps.ts";
-import { openClusterAccess } from "../../spokes/open-cluster-access.ts";
 import { waysOf } from "../../spokes/spoke-reading.ts";
 
-/** `kubectl knfleet credential`: what a kubeconfig's `exec` runs. Prints an ExecCredential, or nothing. */
-export async function runCredential(
-  { args, flags, terminal }: ActionInput<object>,
-  signal: AbortSignal,
-): Promise<ExitCode> {
+/** What a kubeconfig's `exec` runs: an ExecCredential. Throws UsageError, and FleetError. */
+export async function giveCredential(fleet: Fleet): Promise<Answer> {
+  const { args, env, flags, signal } = fleet;
   const [name, ...more] = args;
   if (name === undefined || more.length > 0) {
     throw new UsageError("Name one ClusterProfile", profileHint);
   }
-  const { env, stdout } = terminal;
-  if (stdout.isTTY === true) {
+  if (fleet.asInput({}).terminal.stdout.isTTY === true) {
     throw new UsageError("A credential is not printed on a terminal: programs read it", [
       words("kubectl", "knfleet", "connect", name),
       words("kubectl", "knfleet", "kubeconfig", name),
     ]);
   }
   const request = execRequestOf(env["KUBERNETES_EXEC_INFO"]);
-  await using access = await openClusterAccess(flags, { env, spokes: true }, signal);
+  const access = await fleet.access();
   const ways = await waysOf(access);
   const profile = await findProfile(name, { access, flags }, signal);
   const way = ways.resolve(profile);
@@ -35,8 +32,7 @@ export async function runCredential(
   }
   const credential = await ways.credential(way, signal);
   signal.throwIfAborted();
-  stdout.write(execCredentialText(credential, request));
-  return exitCodes.fine;
+  return { text: execCredentialText(credential, request) };
 }
 
 const versions = [

@@ -5,7 +5,7 @@ import {
   execCredentialText,
   checkServer,
   execRequestOf,
-} from "../../../../../cmd/kubectl/commands/credential/credential-action.ts";
+} from "../../../../../cmd/kubectl/commands/credential/credential.ts";
 import { runText } from "../../run-text.ts";
 
 const v1 = "client.authentication.k8s.io/v1";

@@ -1,35 +1,23 @@
 import { chmod, readFile, stat, writeFile } from "node:fs/promises";
 import { delimiter, dirname, join } from "node:path";
 
-import type { ActionInput } from "../../action.ts";
-import { type ExitCode, exitCodes, UsageError } from "../../errors.ts";
-import type { Terminal } from "../../output/terminal.ts";
-
-/** Flags of `completion` alone. */
-interface CompletionFlags {
-  readonly yes?: boolean;
-}
+import { UsageError } from "../../errors.ts";
+import type { Fleet } from "../../fleet/fleet.ts";
+import type { Answer } from "../../main/report.ts";
 
 const fileName = "kubectl_complete-knfleet";
 
-/** `kubectl knfleet completion`. */
-export async function runCompletion({
-  args,
-  options,
-  terminal,
-}: ActionInput<CompletionFlags>): Promise<ExitCode> {
+/** The program that kubectl runs for completion, or where it was installed. Throws UsageError. */
+export async function completionProgram({ args, env }: Fleet, replace: boolean): Promise<Answer> {
   const [what = "", ...more] = args;
   if (more.length > 0 || !["kubectl", "install"].includes(what)) {
     throw new UsageError(`There is no completion for "${args.join(" ")}": want kubectl, install`);
   }
-  const isInstalled = what === "install";
-  const text = isInstalled ? `${await install(terminal, options.yes === true)}\n` : script;
-  terminal.stdout.write(text);
-  return exitCodes.fine;
+  return { text: what === "install" ? `${await install(env, replace)}\n` : script };
 }
 
 /** Writes the file beside the plugin that is first on the PATH, and returns where. Throws UsageError. */
-async function install({ env }: Terminal, replace: boolean): Promise<string> {
+async function install(env: Fleet["env"], replace: boolean): Promise<string> {
   const folders = (env["PATH"] ?? "").split(delimiter).filter((folder) => folder !== "");
   const plugins = folders.map((folder) => join(folder, "kubectl-knfleet"));
   const found = await Promise.all(plugins.map(isFile));

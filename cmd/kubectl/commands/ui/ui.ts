@@ -7,11 +7,10 @@ import { systemClock } from "../../../../access/time/system-clock.ts";
 import { type ActionInput, type CommandEntry, limitsOf, selectionOf } from "../../action.ts";
 import { type ExitCode, exitCodes, messageOf, UsageError } from "../../errors.ts";
 import type { Flags } from "../../flags.ts";
+import type { Fleet } from "../../fleet/fleet.ts";
+import type { Answer } from "../../main/report.ts";
 import { writePrivateFile } from "../../output/private-file.ts";
 import { commandsOf } from "../../output/steps.ts";
-import { namedNamespace } from "../../selection/hub-namespace.ts";
-import { keepSpokes } from "../../spokes/kept-spokes.ts";
-import { openClusterAccess } from "../../spokes/open-cluster-access.ts";
 import { statusHtml } from "../status/status-html.ts";
 import { openFleetFeed } from "../top/fleet-feed.ts";
 import { PageFleet } from "./fleet-state.ts";
@@ -19,36 +18,33 @@ import { openBrowser } from "./open-browser.ts";
 import { servePage } from "./page-server.ts";
 import { writtenDocuments } from "./written-documents.ts";
 
-/** Flags of `ui` alone. */
 interface UiFlags {
-  readonly live?: boolean;
+  readonly live: boolean;
   readonly port?: string;
-  readonly open?: boolean;
+  readonly open: boolean;
   readonly once?: string;
 }
 
 type Input = ActionInput<UiFlags>;
 
-/** `kubectl knfleet ui`: serves the page until the signal aborts or --timeout is over, or writes it with `--once`. */
-export async function runUi(
+/** Serves the page until the signal aborts or --timeout is over, or writes it with `--once`. Throws UsageError. */
+export async function showPage(
   commands: readonly CommandEntry[],
-  given: Input,
-  signal: AbortSignal,
-): Promise<ExitCode> {
-  const { flags: asked, options, terminal } = given;
-  const port = checkedPort(given);
+  given: Fleet,
+  options: UiFlags,
+): Promise<Answer> {
+  const { flags, signal } = given;
+  const input = given.asInput(options);
+  const port = checkedPort(input);
   // To read the fleet for a file takes time, and would be for nothing.
   if (options.once !== undefined) await checkFolderOf(options.once);
-  const flags = { ...asked, namespace: namedNamespace(asked) };
-  const input = { ...given, flags };
-  const live = options.live ?? true;
+  const { live } = options;
   const isLimited = options.once !== undefined || flags.timeoutGiven;
   await using ending = new AsyncDisposableStack();
   const end = ending.use(new Follower(signal));
   ending.defer(() => end.abort());
   const until = isLimited ? withTimeout(systemClock, flags.timeoutMs, end.signal) : end.signal;
-  const wanted = { env: terminal.env, spokes: live };
-  const access = ending.use(keepSpokes(ending.use(await openClusterAccess(flags, wanted, until))));
+  const access = await given.lastingAccess();
   const fleet = ending.use(new PageFleet(fromOf(flags)));
   const selection = selectionOf([], flags, access);
   const limits = limitsOf(flags, undefined);
@@ -60,7 +56,7 @@ export async function runUi(
       live,
       watch: options.once === undefined && flags.recorded === undefined,
       recordedAt: flags.recorded?.recordedAt,
-      now: terminal.now,
+      now: given.now,
       onChange: () => fleet.changed(),
     },
     until,
@@ -68,12 +64,12 @@ export async function runUi(
   fleet.follow(feed);
   if (options.once !== undefined) {
     const sources = { feed, access, selection, limits, input };
-    return await writeOnce(options.once, sources, until);
+    return { exitCode: await writeOnce(options.once, sources, until) };
   }
   const server = ending.use(await servePage({ commands, port, input, access, fleet }, until));
   await announce(server.url, input, ending);
   if (!until.aborted) await once(until, "abort");
-  return signal.aborted ? exitCodes.interrupted : exitCodes.fine;
+  return { exitCode: signal.aborted ? exitCodes.interrupted : exitCodes.fine };
 }
 
 /** The port that is asked for; 0 for any. Throws UsageError for flags that the page cannot obey. */
@@ -134,7 +130,7 @@ async function announce(
   ending: AsyncDisposableStack,
 ): Promise<void> {
   terminal.stdout.write(`${url}\n`);
-  if (options.open ?? true) ending.use(await openBrowser(url, terminal.env));
+  if (options.open) ending.use(await openBrowser(url, terminal.env));
   if (!flags.quiet)
     terminal.stderr.write("The address opens the page, once in each tab. Ctrl-C ends it.\n");
 }

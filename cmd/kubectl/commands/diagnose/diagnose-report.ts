@@ -1,32 +1,38 @@
-import { type ActionInput, print } from "../../action.ts";
-import { type ExitCode, UsageError } from "../../errors.ts";
-import { oneOf } from "../../flags.ts";
+import type { ActionInput } from "../../action.ts";
+import { UsageError } from "../../errors.ts";
+import type { Fleet } from "../../fleet/fleet.ts";
 import { openHub } from "../../hub/open-hub.ts";
+import type { FailOn } from "../../main/command-flags.ts";
+import type { Report } from "../../main/report.ts";
 import { openProgress } from "../../output/progress.ts";
 import { commandsOf, withHubSteps } from "../../output/steps.ts";
 import { mapLimited } from "../../spokes/read-clusters.ts";
 import { diagnose, diagnosisExitCode, diagnosisReport } from "./diagnose.ts";
-import { diagnosisRendering } from "./diagnosis-text.ts";
+import { diagnosisView } from "./diagnosis-text.ts";
 import {
   type DiagnoseFlags,
   type Diagnosis,
   type DiagnosisReport,
   type Target,
-  type Vantage,
-  vantages,
 } from "./diagnosis.ts";
 import { prepareWalk } from "./prepare-walk.ts";
 import { selectTargets } from "./targets.ts";
+import type { Vantage } from "./vantages.ts";
 import type { Elsewhere } from "./walk-elsewhere.ts";
 import { isSetTarget, troubledClusters, withClusters } from "./walk-set.ts";
 import type { WalkContext } from "./walk.ts";
 
 type Input = ActionInput<DiagnoseFlags>;
 
-/** `kubectl knfleet diagnose`. */
-export async function runDiagnose(input: Input, signal: AbortSignal): Promise<ExitCode> {
-  const { flags, options, terminal } = input;
-  const failOn = oneOf(options.failOn ?? "error", ["error", "warning", "never"], "--fail-on");
+interface Options extends DiagnoseFlags {
+  readonly failOn?: FailOn;
+  readonly reportFile?: string;
+}
+
+/** Walks to what the arguments name, or takes the walks of a bundle. Throws UsageError, and the error of a hub that does not answer. */
+export async function diagnoseTargets(fleet: Fleet, options: Options): Promise<Report<Diagnosis>> {
+  const { flags, signal } = fleet;
+  const input = fleet.asInput(options);
   const report =
     flags.recorded === undefined
       ? await walk(input, {}, signal)
@@ -36,10 +42,10 @@ export async function runDiagnose(input: Input, signal: AbortSignal): Promise<Ex
     await writeShortReport(options.reportFile, report);
   }
   const shown = withHubSteps(report, commandsOf({ ...flags, bundle: undefined }));
-  const { folded } = options;
-  const view = { flags, terminal, ...(folded === undefined ? {} : { folded }) };
-  await print(diagnosisRendering(shown, view), flags, terminal);
-  return diagnosisExitCode(report, failOn);
+  return {
+    ...diagnosisView(shown, fleet.commands),
+    exitCode: diagnosisExitCode(report, options.failOn ?? "error"),
+  };
 }
 
 /** The walks of a command line. Throws the error of a hub that does not answer. */
@@ -49,7 +55,7 @@ export async function walk(
   signal: AbortSignal,
 ): Promise<DiagnosisReport> {
   const { flags, options, terminal } = input;
-  const vantage = oneOf(options.from ?? "local", vantages, "--from");
+  const vantage = options.from ?? "local";
   const { env, now, stderr } = terminal;
   await using opened = new AsyncDisposableStack();
   const { client, namespace, source } = opened.use(await openHub(flags, { env, ...watching }));

@@ -5,7 +5,7 @@ import { join } from "node:path";
 
 import { afterAll, describe, expect, test } from "vitest";
 
-import { shellStart } from "../../../../../cmd/kubectl/commands/connect/connect-action.ts";
+import { shellStart } from "../../../../../cmd/kubectl/commands/connect/connect.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "knfleet-shell-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));

@@ -2,16 +2,17 @@ import { delimiter, join } from "node:path";
 
 import { type ClusterProfile, isHealthy } from "../../../../api/cluster-profile.ts";
 import { FleetError } from "../../../../api/errors.ts";
-import { type ActionInput, tableText } from "../../action.ts";
-import { type ExitCode, exitCodes, UsageError } from "../../errors.ts";
+import { exitCodes, UsageError } from "../../errors.ts";
 import type { Flags } from "../../flags.ts";
+import type { Fleet } from "../../fleet/fleet.ts";
 import { profileId, profileHint, findProfile, listSelectedProfiles } from "../../hub/profiles.ts";
+import type { Answer } from "../../main/report.ts";
+import type { Talk } from "../../main/talk.ts";
 import { unreadNotes } from "../../output/notes.ts";
 import { renderJson, renderYaml } from "../../output/output-format.ts";
 import type { ReportError } from "../../output/report.ts";
-import { askForAgreement, documentOutput, type Terminal } from "../../output/terminal.ts";
+import type { Terminal } from "../../output/terminal.ts";
 import type { ClusterAccess, SpokeWays } from "../../spokes/cluster-access.ts";
-import { openClusterAccess } from "../../spokes/open-cluster-access.ts";
 import { unreadBecause, waysOf } from "../../spokes/spoke-reading.ts";
 import {
   execUserOf,
@@ -22,25 +23,18 @@ import {
 } from "./exec-user.ts";
 import { changeKubeconfig, type ContextChange, mergedKubeconfig } from "./merged-kubeconfig.ts";
 
-/** Flags of `kubeconfig` alone. */
-interface KubeconfigFlags {
-  readonly all?: boolean;
-  readonly merge?: boolean;
-  /** File of `-o`. */
-  readonly file?: string;
-  readonly yes?: boolean;
-  readonly dryRun?: boolean;
+interface Options {
+  readonly all: boolean;
+  readonly merge: boolean;
+  readonly yes: boolean;
+  readonly dryRun: boolean;
 }
 
-/** `kubectl knfleet kubeconfig`. */
-export async function runKubeconfig(
-  input: ActionInput<KubeconfigFlags>,
-  signal: AbortSignal,
-): Promise<ExitCode> {
-  const { args, flags, options, terminal } = input;
-  checkLine(input);
-  const { env, stderr } = terminal;
-  await using access = await openClusterAccess(flags, { env, spokes: true }, signal);
+/** Prints or writes a kubeconfig for the clusters that the command line names. Throws UsageError. */
+export async function writeKubeconfig(fleet: Fleet, options: Options, talk: Talk): Promise<Answer> {
+  const { args, env, flags, signal } = fleet;
+  checkLine(args, flags, options);
+  const access = await fleet.access();
   const found = await findProfiles(args, { access, flags }, signal);
   const { entries, errors, unhealthy } = entriesOf(found.profiles, {
     ways: await waysOf(access),
@@ -50,41 +44,41 @@ export async function runKubeconfig(
   const all = [...found.errors, ...errors];
   signal.throwIfAborted();
   if (entries.length > 0) {
-    const isWritten = options.merge === true || options.file !== undefined;
-    if (isWritten) await write(entries, input);
-    else documentOutput(terminal).write(await renderKubeconfig(entries, flags));
+    if (isWritten(flags, options)) await write(entries, fleet, options, talk);
+    else talk.print(await renderKubeconfig(entries, flags));
   }
-  if (!flags.quiet) {
-    const counts = { unread: all.length, clusters: entries.length + all.length };
-    const notes = [
+  const counts = { unread: all.length, clusters: entries.length + all.length };
+  const incomplete = errors.length > 0 ? exitCodes.incomplete : exitCodes.fine;
+  return {
+    notes: [
       ...unhealthy.map((id) => `${id}: its ClusterProfile says that it is not healthy`),
       ...unreadNotes(all, counts),
       ...(counts.clusters === 0 ? ["No ClusterProfiles found."] : []),
-    ];
-    stderr.write(notes.map((note) => `${note}\n`).join(""));
-  }
-  if (found.errors.length > 0) return exitCodes.unhealthy;
-  return errors.length > 0 ? exitCodes.incomplete : exitCodes.fine;
+    ],
+    exitCode: found.errors.length > 0 ? exitCodes.unhealthy : incomplete,
+  };
 }
 
 const formats = ["table", "json", "yaml", "name"];
 
-function checkLine({ args, flags, options }: ActionInput<KubeconfigFlags>): void {
-  const { all = false } = options;
+/** Whether a file is written, and nothing printed. */
+function isWritten({ outputFile }: Flags, { merge }: Options): boolean {
+  return merge || outputFile !== undefined;
+}
+
+function checkLine(args: readonly string[], flags: Flags, options: Options): void {
+  const { all, dryRun } = options;
+  const { output } = flags;
   if (args.length > 0 && all) throw new UsageError("Name clusters, or give --all, not both");
   if (args.length === 0 && !all) {
     throw new UsageError("Name a ClusterProfile, or give --all", profileHint);
   }
-  checkOutput(flags.output, options);
-}
-
-function checkOutput(output: Flags["output"], options: KubeconfigFlags): void {
   if (!formats.includes(output)) throw new UsageError(`kubeconfig does not print -o ${output}`);
-  const writes = options.merge === true || options.file !== undefined;
+  const writes = isWritten(flags, options);
   if (writes && ["json", "yaml"].includes(output)) {
     throw new UsageError(`With --merge there is no -o ${output}`);
   }
-  if (options.dryRun === true && !writes) {
+  if (dryRun && !writes) {
     throw new UsageError("--dry-run is for what writes a file: --merge, or -o FILE");
   }
 }
@@ -160,52 +154,40 @@ async function renderKubeconfig(entries: readonly SpokeEntry[], flags: Flags): P
 /** Writes the file, or says what would be written. */
 async function write(
   entries: readonly SpokeEntry[],
-  input: ActionInput<KubeconfigFlags>,
+  { env, flags }: Fleet,
+  { merge, dryRun, yes }: Options,
+  talk: Talk,
 ): Promise<void> {
-  const { flags, options, terminal } = input;
-  const { merge = false, dryRun = false } = options;
-  const path = options.file ?? defaultFile(flags, terminal.env);
+  const path = flags.outputFile ?? defaultFile(flags, env);
   let changes: readonly ContextChange[] = [];
   let outcome = "left as it is";
   await changeKubeconfig(path, async (present) => {
-    if (present !== undefined) checkReplace(path, options);
-    const merged = mergedKubeconfig(merge ? (present ?? "") : "", entries, path);
+    const isNew = !merge || present === undefined;
+    if (present !== undefined && isNew && !yes) {
+      throw new UsageError(`${path} is there: nothing was written`, [
+        "Add to it with --merge, or replace it with --yes.",
+      ]);
+    }
+    const merged = mergedKubeconfig(isNew ? "" : present, entries, path);
     ({ changes } = merged);
     if (merge && changes.every(({ change }) => change === "unchanged")) return undefined;
     outcome = dryRun ? "would be written" : "written";
     if (dryRun) return undefined;
-    if (merge) await askUser(changes, path, input);
-    const isNew = !merge || present === undefined;
+    if (merge) await talk.ask(`Contexts in ${path}: ${countsText(changes)}.`, yes);
     return isNew ? renderYaml(kubeconfigOf(entries)) : merged.text;
   });
-  terminal.stdout.write(changesText(changes, flags, terminal));
-  if (!flags.quiet) terminal.stderr.write(`${path}: ${outcome}\n`);
+  const rows = changes.map(({ name, change }) => [name, change]);
+  if (flags.output === "name") talk.print(rows.map(([name]) => `${name}\n`).join(""));
+  else talk.show({ headers: ["CONTEXT", "CHANGE"], rows });
+  talk.note(`${path}: ${outcome}`);
 }
 
-function checkReplace(path: string, { merge = false, yes = false }: KubeconfigFlags): void {
-  if (merge || yes) return;
-  throw new UsageError(`${path} is there: nothing was written`, [
-    "Add to it with --merge, or replace it with --yes.",
-  ]);
-}
-
-async function askUser(
-  changes: readonly ContextChange[],
-  path: string,
-  { flags: { input }, options, terminal }: ActionInput<KubeconfigFlags>,
-): Promise<void> {
+function countsText(changes: readonly ContextChange[]): string {
   const counts = (["added", "changed"] as const).flatMap((change) => {
     const count = changes.filter((one) => one.change === change).length;
     return count === 0 ? [] : [`${count} ${change}`];
   });
-  const question = `Contexts in ${path}: ${counts.join(", ")}.`;
-  await askForAgreement(question, { yes: options.yes === true, input }, terminal);
-}
-
-function changesText(changes: readonly ContextChange[], flags: Flags, terminal: Terminal): string {
-  if (flags.output === "name") return changes.map(({ name }) => `${name}\n`).join("");
-  const rows = changes.map(({ name, change }) => [name, change]);
-  return tableText({ headers: ["CONTEXT", "CHANGE"], rows }, flags, terminal);
+  return counts.join(", ");
 }
 
 /** The file that kubectl would change. */

@@ -5,13 +5,15 @@ import { withTimeout } from "../../../../access/time/deadline.ts";
 import { systemClock } from "../../../../access/time/system-clock.ts";
 import { allKinds } from "../../../../api/component.ts";
 import { isReason, reasons } from "../../../../api/reasons.ts";
-import { openReading, print, selectionOf } from "../../action.ts";
+import { type ActionInput, openReading, selectionOf } from "../../action.ts";
 import { type Bundle, notCompared, type RecordedCluster } from "../../bundle/bundle.ts";
 import { recordedFleet } from "../../bundle/read-bundle.ts";
 import { recordedAccess } from "../../bundle/recorded-client.ts";
 import type { ArchiveFile } from "../../bundle/tar.ts";
 import { type ExitCode, exitCodes, UsageError } from "../../errors.ts";
+import type { Fleet } from "../../fleet/fleet.ts";
 import { MalformedObjects } from "../../hub/malformed-objects.ts";
+import type { Report } from "../../main/report.ts";
 import { unreadNotes } from "../../output/notes.ts";
 import { sharedProgress } from "../../output/progress.ts";
 import { notFoundErrors } from "../../output/report.ts";
@@ -20,7 +22,7 @@ import { orNone, type Table } from "../../output/table.ts";
 import { openClusterAccess } from "../../spokes/open-cluster-access.ts";
 import { statusHtml } from "../status/status-html.ts";
 import { status } from "../status/status.ts";
-import { type Documents, gatherDocuments, type GatherInput } from "./documents.ts";
+import { type Documents, gatherDocuments, type GatherFlags } from "./documents.ts";
 import { gather, isWholeFleet, objectNames, mapRows } from "./gather.ts";
 import { KnownSecrets, SecretDigests } from "./known-secrets.ts";
 import { bundleOf, checkFiles, Redactor, writeBundle } from "./write-bundle.ts";
@@ -29,54 +31,62 @@ import { bundleOf, checkFiles, Redactor, writeBundle } from "./write-bundle.ts";
 const defaultTimeoutMs = 10 * 60_000;
 const defaultSpokeTimeoutMs = 60_000;
 
-/** `kubectl knfleet gather`. */
-export async function runGather(input: GatherInput, signal: AbortSignal): Promise<ExitCode> {
-  const { flags, options, terminal } = input;
+/** Reads the selected part of the fleet, and writes the bundle. Throws UsageError. */
+export async function gatherBundle(
+  fleet: Fleet,
+  options: GatherFlags,
+): Promise<Report<Bundle["items"][number]>> {
+  const { env, flags, signal } = fleet;
   if (options.diff === true && options.live === false) {
     throw new UsageError("--diff compares clusters, and --no-live reaches none", [
       "Leave one of the two out.",
     ]);
   }
   const known = new KnownSecrets();
-  const { clusters, isWhole, missing, namespace, rest } = await collect(input, known, signal);
+  const { clusters, isWhole, missing, namespace, rest } = await collect(
+    fleet.asInput(options),
+    known,
+    signal,
+  );
   // A bundle has digests in place of values already.
   const digested = flags.recorded === undefined ? digestSecrets(clusters, known) : clusters;
   for (const name of objectNames(digested)) known.name(name);
   const secrets = known.finder();
-  const now = terminal.now();
+  const now = fleet.now();
   const { files, bundle } = bundleOf(
-    {
-      clusters: digested,
-      isWhole,
-      namespace,
-      ...rest,
-      now,
-    },
+    { clusters: digested, isWhole, namespace, ...rest, now },
     new Redactor(secrets),
   );
   const all = [...files, await renderPage(files, signal)];
   checkFiles(all, secrets);
   const name = `knfleet-${now.toISOString().replaceAll(/[-:]|\.\d+/g, "")}.tgz`;
-  const path = options.file ?? join(terminal.env["TMPDIR"] ?? tmpdir(), name);
+  const path = flags.outputFile ?? join(env["TMPDIR"] ?? tmpdir(), name);
   const isWritten = options.dryRun !== true;
   const bytes = isWritten ? await writeBundle(path, all, now) : bundle.summary.bytes;
-  const report = {
-    ...bundle,
-    summary: { ...bundle.summary, file: isWritten ? path : null, bytes },
-    errors: [...notFoundErrors(missing), ...bundle.errors],
+  const summary = { ...bundle.summary, file: isWritten ? path : null, bytes };
+  const errors = [...notFoundErrors(missing), ...bundle.errors];
+  const { items, complete, cliVersion } = bundle;
+  const names = isWritten ? [path] : summary.files.map((file) => file.path);
+  return {
+    items,
+    summary,
+    errors,
+    complete,
+    cliVersion,
+    tables: ({ isWide }, rows) => [
+      isWide || !isWritten ? filesTable(rows, summary) : clustersTable(rows, summary),
+    ],
+    // The names are those of files, and not of clusters.
+    name: (item) => (item === items[0] ? names : undefined),
+    notes: () => bundleNotes(summary, errors),
+    tellsErrors: true,
+    exitCode: exitCodeOf(missing, complete),
   };
-  await print(
-    {
-      document: report,
-      table: (wide) => bundleTable(report, wide || !isWritten),
-      names: isWritten ? [path] : report.summary.files.map((file) => file.path),
-      notes: bundleNotes(report),
-    },
-    flags,
-    terminal,
-  );
+}
+
+function exitCodeOf(missing: readonly string[], complete: boolean): ExitCode {
   if (missing.length > 0) return exitCodes.unhealthy;
-  return report.complete ? exitCodes.fine : exitCodes.incomplete;
+  return complete ? exitCodes.fine : exitCodes.incomplete;
 }
 
 /** The page for a browser, as `status -o html --bundle` prints it for these files. */
@@ -123,7 +133,7 @@ interface Collected {
 }
 
 async function collect(
-  input: GatherInput,
+  input: ActionInput<GatherFlags>,
   known: KnownSecrets,
   signal: AbortSignal,
 ): Promise<Collected> {
@@ -162,12 +172,7 @@ async function collect(
   };
 }
 
-/** A row for each cluster of a bundle, or for each file. */
-function bundleTable(bundle: Bundle, byFile: boolean): Table {
-  return byFile ? filesTable(bundle) : clustersTable(bundle);
-}
-
-function clustersTable({ items, summary: { files } }: Bundle): Table {
+function clustersTable(items: Bundle["items"], { files }: Bundle["summary"]): Table {
   return {
     headers: ["CLUSTER", "KUBERNETES", "FILES", "OBJECTS", "REASON"],
     rows: items.map(({ cluster, folder, kubernetesVersion, objects, unread }) => [
@@ -180,7 +185,7 @@ function clustersTable({ items, summary: { files } }: Bundle): Table {
   };
 }
 
-function filesTable({ items, summary: { files } }: Bundle): Table {
+function filesTable(items: Bundle["items"], { files }: Bundle["summary"]): Table {
   return {
     headers: ["CLUSTER", "FILE", "BYTES"],
     rows: files.map(({ path, bytes }) => {
@@ -191,8 +196,10 @@ function filesTable({ items, summary: { files } }: Bundle): Table {
 }
 
 /** Lines below the table: where the bundle is, and what is missing in it. */
-function bundleNotes({ summary, errors }: Bundle): readonly string[] {
-  const { file, bytes, clusters, unread } = summary;
+function bundleNotes(
+  { file, bytes, clusters, unread }: Bundle["summary"],
+  errors: Bundle["errors"],
+): readonly string[] {
   return [
     ...unreadNotes(errors, { unread, clusters }),
     ...remedies(errors),
