@@ -1,6 +1,10 @@
 import type { ActionInput } from "../action.ts";
 import { diagnosisReport } from "../commands/diagnose/diagnose.ts";
-import type { DiagnoseFlags, Diagnosis, DiagnosisReport } from "../commands/diagnose/diagnosis.ts";
+import {
+  type DiagnoseFlags,
+  type DiagnosisReport,
+  isSameTarget,
+} from "../commands/diagnose/diagnosis.ts";
 import { selectTargets } from "../commands/diagnose/targets.ts";
 import { UsageError } from "../errors.ts";
 import { documentOf } from "./bundle-document.ts";
@@ -24,7 +28,7 @@ export async function recordedDiagnosis(
   const { targets, missing } = await selectTargets(input, access, signal);
   const walks = targets.map((target) => ({
     name: `${target.kind} ${target.namespace}/${target.name}`,
-    walk: report.items.find((item) => isSame(item.target, target)),
+    walk: report.items.find((item) => isSameTarget(item.target, target)),
   }));
   return diagnosisReport(
     walks.flatMap(({ walk }) => walk ?? []),
@@ -37,8 +41,4 @@ export async function recordedDiagnosis(
       cliVersion: report.cliVersion,
     },
   );
-}
-
-function isSame(one: Diagnosis["target"], other: Diagnosis["target"]): boolean {
-  return one.kind === other.kind && one.namespace === other.namespace && one.name === other.name;
 }

@@ -93,15 +93,12 @@ function summaryOf(diagnoses: readonly Diagnosis[]): DiagnosisSummary {
 /** 2 when the hub cannot be asked, 1 for findings from `failOn` on and for unknown names, 3 for an incomplete walk. */
 export function diagnosisExitCode(report: DiagnosisReport, failOn: FailOn): ExitCode {
   const { items, errors, complete, summary } = report;
-  if (items.some(({ rootCause }) => rootCause !== null && isOfHub(rootCause.code))) {
+  // The hub itself cannot be asked.
+  const ofHub = ["KNF1001", "KNF1002", "KNF1003", "KNF1004"];
+  if (items.some(({ rootCause }) => rootCause !== null && ofHub.includes(rootCause.code))) {
     return exitCodes.failed;
   }
   const counted = { error: summary.errors, warning: summary.errors + summary.warnings, never: 0 };
   if (errors.length > 0 || counted[failOn] > 0) return exitCodes.unhealthy;
   return complete || failOn === "never" ? exitCodes.fine : exitCodes.incomplete;
-}
-
-/** Whether a code means that the hub itself cannot be asked. */
-function isOfHub(code: string): boolean {
-  return ["KNF1001", "KNF1002", "KNF1003", "KNF1004"].includes(code);
 }

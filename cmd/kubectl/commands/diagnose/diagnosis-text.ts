@@ -11,7 +11,7 @@ export function diagnosisView(document: DiagnosisReport, commands: Commands): Re
   const { items, summary, errors, complete, cliVersion } = document;
   const [first, ...others] = items;
   // The walk to a set is told in full, and those to its clusters are a row each.
-  const sets = items.filter(({ target }) => isSet(target));
+  const sets = items.filter(({ target }) => groupOf[target.kind] === "knfleet.dev");
   const only = others.length === 0 || sets.length === 1 ? (sets[0] ?? first) : undefined;
   return {
     items,
@@ -41,10 +41,6 @@ const groupOf: Readonly<Partial<Record<Diagnosis["target"]["kind"], string>>> = 
   KnativeServingSet: "knfleet.dev",
   KnativeEventingSet: "knfleet.dev",
 };
-
-function isSet({ kind }: Diagnosis["target"]): boolean {
-  return groupOf[kind] === "knfleet.dev";
-}
 
 type Paint = (text: string, tone: Tone) => string;
 

@@ -12,6 +12,10 @@ export interface Target extends NamespacedName {
   readonly kind: ComponentKind | FleetSetKind | "ClusterProfile";
 }
 
+export function isSameTarget(one: Target, other: Target): boolean {
+  return one.kind === other.kind && one.namespace === other.namespace && one.name === other.name;
+}
+
 /** A step that has another result from another vantage. */
 export interface Difference {
   readonly hop: Hop["id"];

@@ -16,7 +16,7 @@ import { refusedStatusOf } from "../../hub/warnings.ts";
 import { words } from "../../output/steps.ts";
 import { failedPhases, isObserved, rolloutItemOf } from "../rollout/rollout-item.ts";
 import { type PlacedSet, rolloutSteps } from "../rollout/rollout-steps.ts";
-import type { Diagnosis, Target } from "./diagnosis.ts";
+import { type Diagnosis, isSameTarget, type Target } from "./diagnosis.ts";
 import { listComponents } from "./hops/component-hops.ts";
 import { failed, finding, type Finding, type HopResult, passed, passedWith } from "./hops/hop.ts";
 import type { StepValue, Walk } from "./walk.ts";
@@ -172,7 +172,9 @@ export function withClusters(
   const { rootCause } = set;
   if (rootCause === null || clusters.length === 0) return set;
   const found = clusters.map(({ notable, component }) => {
-    const walk = walks.find(({ target }) => component !== undefined && isSame(target, component));
+    const walk = walks.find(
+      ({ target }) => component !== undefined && isSameTarget(target, component),
+    );
     return { notable, cause: walk?.rootCause ?? null };
   });
   const evidence = found.map(({ notable: { cluster, state, reason, message }, cause }) =>
@@ -200,8 +202,4 @@ const shownSteps = 3;
 
 function argumentOf({ kind, name }: Target): string {
   return `${kind.toLowerCase()}/${name}`;
-}
-
-function isSame(one: Target, other: Target): boolean {
-  return one.kind === other.kind && one.namespace === other.namespace && one.name === other.name;
 }

@@ -72,7 +72,7 @@ export function bundleOf(
   const { clusters, documents, now } = content;
   const write = (path: string, value: unknown): ArchiveFile => ({
     path,
-    text: jsonOf(redactor.value(value)),
+    text: `${JSON.stringify(redactor.value(value), null, 1)}\n`,
   });
   const files = [
     ...Object.entries(documents).map(([path, document]) => write(path, document)),
@@ -94,7 +94,7 @@ export function bundleOf(
       objects: clusters.reduce((sum, { objects }) => sum + objects, 0),
       files: sizes,
     },
-    items: clusters.map(itemOf),
+    items: clusters.map(({ tables: _tables, ...item }) => item),
     errors: [
       ...unread.flatMap(({ cluster, unread: why }) =>
         why === null ? [] : [{ reason: why.reason, message: why.message, cluster }],
@@ -105,16 +105,8 @@ export function bundleOf(
   return { files: [write(indexFile, bundle), ...files], bundle };
 }
 
-function itemOf({ tables: _tables, ...item }: RecordedCluster): Bundle["items"][number] {
-  return item;
-}
-
 function fileOf({ kind: { plural, group } }: RecordedTable): string {
   return group === "" ? plural : `${plural}.${group}`;
-}
-
-function jsonOf(value: unknown): string {
-  return `${JSON.stringify(value, null, 1)}\n`;
 }
 
 const secretName =

@@ -2,7 +2,6 @@ import type { KubeClient } from "../../../../access/kube/kube-client.ts";
 import { rightTexts, rightTo } from "../../../../access/kube/missing-right.ts";
 import { allKinds, type Component, componentKeyOf } from "../../../../api/component.ts";
 import { recordAt } from "../../../../api/fields.ts";
-import type { FleetSet } from "../../../../api/fleet-set.ts";
 import { targetId } from "../../../../api/keys.ts";
 import type { KubeObject } from "../../../../api/kubernetes.ts";
 import { knownResource } from "../../../../api/resources.ts";
@@ -33,7 +32,6 @@ import type {
   ComponentState,
   Direction,
   MigrationFacts,
-  SetFact,
   Workload,
 } from "./migration-facts.ts";
 import { readHub, type RecordPlace } from "./read-hub.ts";
@@ -94,7 +92,9 @@ export async function readMigration(
       hubId,
       ...hubFacts,
       recordNamespace: recordPlace.namespace,
-      sets: sets.map(setFactOf),
+      sets: sets.map(({ kind, metadata: { namespace, name }, spec }) => {
+        return { kind, namespace, name, deletesComponents: spec.deletionPolicy === "Delete" };
+      }),
       components: components.map((component) => ({
         ...componentStateOf(component),
         ...(states.get(component.metadata.uid) ?? { anchor: null, place: null }),
@@ -105,10 +105,6 @@ export async function readMigration(
     recordPlace,
     errors: unreadErrors(readings),
   };
-}
-
-function setFactOf({ kind, metadata: { namespace, name }, spec }: FleetSet): SetFact {
-  return { kind, namespace, name, deletesComponents: spec.deletionPolicy === "Delete" };
 }
 
 type Installation = Pick<ComponentState, "anchor" | "place">;

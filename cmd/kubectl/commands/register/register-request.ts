@@ -58,7 +58,9 @@ export function registerRequest(
   }
   const profile = profileOf(cluster, flags, options);
   const { fromContext, spokeServer, account, ttl, labels = [] } = options;
-  if (account !== undefined) checkName(account, "--account");
+  if (account !== undefined && !isLabelName(account)) {
+    throw new UsageError(`Invalid value "${account}" for --account: want a name of Kubernetes`);
+  }
   return {
     profile,
     displayName: options.name === undefined ? profile.name : cluster,
@@ -90,11 +92,6 @@ function profileOf(
 
 function contextOf(cluster: string, { name }: RegisterFlags): string {
   return name === undefined ? (cluster.split("/")[1] ?? cluster) : cluster;
-}
-
-function checkName(name: string, flag: string): void {
-  if (isLabelName(name)) return;
-  throw new UsageError(`Invalid value "${name}" for ${flag}: want a name of Kubernetes`);
 }
 
 /** Labels as kubectl writes them: `KEY=VALUE` sets one, `KEY-` removes one. */

@@ -57,7 +57,9 @@ export async function readPlanFacts(
       return [];
     }),
   ]);
-  const known = profiles.map(profileOf).filter(isClusterProfile);
+  const known = profiles
+    .map((item) => ({ ...item, apiVersion: clusterProfileApiVersion, kind: "ClusterProfile" }))
+    .filter(isClusterProfile);
   const selectionOf = (one: FleetSet) =>
     findSelection(one, {
       profiles: (): readonly ClusterProfile[] => known,
@@ -94,11 +96,6 @@ function renderable(
     malformed.add({ ...component, form: crdForm, why: wrong.sentence });
     return false;
   });
-}
-
-/** Adds apiVersion and kind, which items of a list lack. */
-function profileOf(item: KubeObject): KubeObject {
-  return { ...item, apiVersion: clusterProfileApiVersion, kind: "ClusterProfile" };
 }
 
 async function otherSets(

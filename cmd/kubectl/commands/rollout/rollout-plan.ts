@@ -82,7 +82,7 @@ export function planRollout(
   const stages = stagesWith(facts, selected, { revision, retriedAt: undefined, now });
   const clusters = new Map(selected.map((one) => [`${one.namespace}/${one.name}`, one]));
   const items = stages.flatMap((stage) =>
-    ordered(stage, set, name).map((member) =>
+    inOrder(stage.members, set.spec.rollout?.order ?? "Hashed", name).map((member) =>
       memberItem(member, { set, stage, cluster: clusters.get(member.key), renderedAnew }),
     ),
   );
@@ -123,10 +123,6 @@ function summaryOf(
     unselected,
     warnings,
   };
-}
-
-function ordered({ members }: Stage, { spec }: FleetSet, revision: string): readonly Member[] {
-  return inOrder(members, spec.rollout?.order ?? "Hashed", revision);
 }
 
 interface Context {

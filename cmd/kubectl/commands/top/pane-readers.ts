@@ -63,23 +63,23 @@ async function readDetail(
     ["Age", ages(createdAt)],
     ["Hub", sentence(hub)],
     ["Live", sentence(said)],
-    ...(item.severity === "ok" ? [] : [stepFact(nextStep(item), commands)]),
+    ...(item.severity === "ok"
+      ? []
+      : [
+          [isCommand(nextStep(item)) ? "Next" : "Hint", withHub(nextStep(item), commands)] as const,
+        ]),
   ];
   const head = facts.map(([label, text]) => `${`${label}:`.padEnd(12)}${text}\n`).join("");
   return (
     head +
     (item.detail === null
       ? ""
-      : statusDetailText(item, item.detail, { times: ages, paint: unpainted, width: undefined }))
+      : statusDetailText(item, item.detail, {
+          times: ages,
+          paint: (text) => text,
+          width: undefined,
+        }))
   );
-}
-
-function stepFact(step: string, commands: Commands): readonly [string, string] {
-  return [isCommand(step) ? "Next" : "Hint", withHub(step, commands)];
-}
-
-function unpainted(text: string): string {
-  return text;
 }
 
 function sentence({
