@@ -1,12 +1,16 @@
 import type { Command, Help } from "commander";
 
 import { optionGroups } from "./common-options.ts";
+import { exitCodeMeanings, exitCodesOf } from "./exit-codes.ts";
 
 /** Examples of a command: the line and its purpose. */
 export type Examples = readonly (readonly [line: string, what: string])[];
 
-/** Help as text: what the command does, examples, usage, commands, flags, exit codes. */
-export function formatHelp(examples: Examples): (command: Command, helper: Help) => string {
+/** Help as text: what the command does, examples, usage, commands, flags, exit codes. Those of the command with this name, else of all. */
+export function formatHelp(
+  examples: Examples,
+  name = "",
+): (command: Command, helper: Help) => string {
   return (command, helper) =>
     [
       helper.commandDescription(command),
@@ -15,7 +19,7 @@ export function formatHelp(examples: Examples): (command: Command, helper: Help)
       section("Commands:", listed(commandsOf(command, helper))),
       section("Flags:", listed(flagsOf(ownOptions(command, helper), helper))),
       ...groupsOf(command, helper),
-      exitCodeText,
+      section("Exit codes:", listed(Object.entries({ ...exitCodeMeanings, ...exitCodesOf[name] }))),
     ]
       .filter((part) => part !== "")
       .join("\n\n")
@@ -27,16 +31,6 @@ export function shortHelp(description: string, examples: Examples): string {
   const lines = examples.map(([line, what]) => [line, `# ${what}`] as const);
   return `${description}\n\n${listed(lines)}\n\nAll commands and flags: kubectl knfleet --help\n`;
 }
-
-const exitCodeText = [
-  "Exit codes:",
-  "  0    fine",
-  "  1    something is not healthy, is refused or differs, or what was named does not exist",
-  "  2    the command could not do its work: usage, input, kubeconfig, hub unreachable or forbidden",
-  "  3    incomplete: something could not be read and nothing worse was found; a rollout goes on",
-  "  124  wait, rollout status --watch: its time was over",
-  "  130  interrupted",
-].join("\n");
 
 /** The flags of the program by group. The help of a command only mentions the connection flags. */
 function groupsOf(command: Command, helper: Help): readonly string[] {

@@ -57,7 +57,10 @@ export function createProgram(
       .usage(`${entry.args} [flags]`.trim())
       .summary(entry.summary)
       .description(entry.text)
-      .configureHelp({ showGlobalOptions: true, formatHelp: formatHelp(entry.examples) });
+      .configureHelp({
+        showGlobalOptions: true,
+        formatHelp: formatHelp(entry.examples, entry.name),
+      });
     if (/\.\.\.|^(?:CLUSTER|\[?SET|ks)/.test(entry.args)) command.argument("[names...]");
     for (const option of entry.options) command.addOption(option);
     command.action(async () => {
