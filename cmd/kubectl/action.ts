@@ -185,7 +185,7 @@ export function tableText(table: Table, flags: Flags, terminal: Terminal): strin
 /** The first word of several commands, as help shows it. */
 export type CommandGroup = Pick<CommandEntry, "name" | "summary" | "text" | "examples">;
 
-/** A command before its code is loaded, with the texts of help, docs/cli.md and completion. */
+/** A command before its code is loaded, with the texts of help, docs/cli and completion. */
 export interface CommandEntry {
   /** One word, or the word of a group and its own. */
   readonly name: string;

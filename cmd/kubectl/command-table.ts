@@ -47,7 +47,7 @@ import { version } from "./commands/version/command.ts";
 import { wait } from "./commands/wait/command.ts";
 import { workloads } from "./commands/workloads/command.ts";
 
-/** All commands, for help, docs/cli.md and completion. The code of an action is loaded when it is chosen. */
+/** All commands, for help, docs/cli and completion. The code of an action is loaded when it is chosen. */
 export const commandTable = (): readonly CommandEntry[] => [
   status,
   top,

@@ -26,7 +26,7 @@ const migrates: Meanings = {
   124: "with --apply: the time was over; the same command goes on later",
 };
 
-/** What codes mean for one command, where that says more than `exitCodeMeanings`. Help shows it. */
+/** What codes mean for one command, where that says more than `exitCodeMeanings`. Help and docs/cli/ show it. */
 export const exitCodesOf: Readonly<Record<string, Meanings>> = {
   status: {
     1: "something is not healthy, an unread spoke included, or no controller works for it (--fail-on moves the limit, --strict counts warnings and what is in progress, too); or what was named does not exist",

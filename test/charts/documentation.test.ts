@@ -29,12 +29,16 @@ vi.setConfig({ testTimeout: 120_000 });
 
 const root = resolve(import.meta.dirname, "../..");
 const read = (path: string) => readFileSync(join(root, path), "utf8");
-const pages = readdirSync(join(root, "docs")).filter((name) => name.endsWith(".md"));
+const pagesIn = (folder: string) =>
+  readdirSync(join(root, folder))
+    .filter((name) => name.endsWith(".md"))
+    .map((name) => `${folder}/${name}`);
 const paths = [
   "README.md",
   "charts/knfleet/README.md",
   "docs/examples/README.md",
-  ...pages.map((name) => `docs/${name}`),
+  ...pagesIn("docs"),
+  ...pagesIn("docs/cli"),
 ];
 const examples = ["docs/install.md", "docs/providers.md"].flatMap((path) =>
   blocksOf(read(path))

@@ -27,7 +27,7 @@ export const noArguments: Arguments = { usage: "" };
 export const namesText =
   "Names are ks/NAME, ke/NAME, KnativeServing/NAME or NAME; a type alone selects all of that type.";
 
-/** Declares a command. Parser, help, docs/cli.md, completion and the tools for assistants follow from it. */
+/** Declares a command. Parser, help, its page in docs/cli, completion and the tools for assistants follow from it. */
 export function command<const Flags extends CommandFlags, Item>(
   spec: CommandSpec<Flags, Item>,
 ): CommandEntry {

@@ -1,6 +1,6 @@
 import type { Code, Reason, rollingOut, scaledToZero } from "../../../api/reasons.ts";
 
-/** The reasons of this program only, with their meaning. A test compares docs/cli.md with this list. */
+/** The reasons of this program only, with their meaning. docs/cli/output.md shows them. */
 export const ownReasons = {
   NoStatus: "No controller has written a status yet",
   NotObserved: "The controller has not seen the latest change of the spec",

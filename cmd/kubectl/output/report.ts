@@ -12,7 +12,7 @@ import type { LiveReason } from "./own-reasons.ts";
 
 /** One failure in a JSON or YAML document. */
 export interface ReportError {
-  /** A reason or code of docs/reasons.md, or of docs/cli.md. */
+  /** A reason or code of docs/reasons.md, or of docs/cli/output.md. */
   readonly reason: LiveReason;
   readonly message: string;
   /** `namespace/name` of the ClusterProfile. Null when the error is not about one spoke. */

@@ -1,4 +1,4 @@
-/** Kinds of leftovers with their meaning; a test compares docs/cli.md with this list. */
+/** Kinds of leftovers with their meaning; a test compares docs/cli/orphans.md with this list. */
 export const orphanFindings = {
   Orphan: "The anchor of a component that the hub does not have, or has on another cluster",
   AnotherHub: "The anchor of another hub, which cannot be asked from here",

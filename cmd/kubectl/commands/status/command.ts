@@ -15,7 +15,7 @@ export const status = command({
     ["kubectl knfleet status -A -w", "and what changes from now on"],
     ["kubectl knfleet status ks/knative-serving ke/knative-eventing", "two installations"],
     ["kubectl knfleet status -A -l env=prod -o wide", "with server, provider, replica and message"],
-    ["kubectl knfleet status -A -o json", "for scripts; see docs/cli.md for the fields"],
+    ["kubectl knfleet status -A -o json", "for scripts; see docs/cli/output.md for the fields"],
     ["kubectl knfleet status -A -o html > fleet.html", "one page for a browser"],
     ["kubectl knfleet status -A --since 2h", "what changed in the last two hours"],
     ["kubectl knfleet status -A --since yesterday.tgz", "what is other than in a bundle of gather"],
