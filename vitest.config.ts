@@ -4,7 +4,7 @@ import { defineConfig } from "vitest/config";
 
 import { LongestFirst } from "./test/support/longest-first.ts";
 import { needsOfTests } from "./test/support/needs.ts";
-import { setupFiles } from "./test/support/setup-files.ts";
+import { globalSetup, setupFiles } from "./test/support/setup-files.ts";
 
 const fleetTests = "test/**/*.fleet.test.ts";
 const chartTests = "test/charts/*.test.ts";
@@ -24,6 +24,7 @@ export default defineConfig({
         test: {
           name: "unit",
           include: ["test/**/*.test.ts"],
+          globalSetup,
           setupFiles,
           exclude: [fleetTests, chartTests],
           // A limit for what hangs, not for what is slow: machines are busy.
@@ -52,6 +53,7 @@ export default defineConfig({
         test: {
           name: "fleet",
           include: [fleetTests],
+          globalSetup,
           setupFiles,
           testTimeout: 300_000,
           hookTimeout: 600_000,

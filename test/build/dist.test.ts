@@ -9,6 +9,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { programsOf } from "../../cmd/build/bundle.ts";
 import { commandTable } from "../../cmd/kubectl/command-table.ts";
+import { distOfRun } from "./bundle-of-run.ts";
 import { buildDist, type DistFolder } from "./dist-folder.ts";
 
 const run = promisify(execFile);
@@ -18,8 +19,9 @@ let dist: DistFolder;
 let again: DistFolder;
 
 beforeAll(async () => {
-  [dist, again] = await Promise.all([buildDist(), buildDist()]);
-});
+  [dist, again] = await Promise.all([buildDist(), distOfRun()]);
+  // Of computing alone, which takes long beside other tests.
+}, 600_000);
 afterAll(() => Promise.all([dist, again].map((one) => one[Symbol.asyncDispose]())));
 
 /** Runs a program of the folder without any environment; where it starts there is nothing of the project. */

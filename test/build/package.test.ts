@@ -10,7 +10,8 @@ import { commandTable } from "../../cmd/kubectl/command-table.ts";
 import { exitCodes } from "../../cmd/kubectl/errors.ts";
 import { createProgram } from "../../cmd/kubectl/program.ts";
 import { valueAt } from "../fleet/json-record.ts";
-import { buildDist, type DistFolder } from "./dist-folder.ts";
+import { distOfRun } from "./bundle-of-run.ts";
+import type { DistFolder } from "./dist-folder.ts";
 
 const run = promisify(execFile);
 const project = resolve(import.meta.dirname, "../..");
@@ -21,7 +22,7 @@ let installed: string;
 
 // What a person does: pack, and install the packed file where there is nothing and no network.
 beforeAll(async () => {
-  dist = await buildDist();
+  dist = await distOfRun();
   home = dist.path("../home");
   await mkdir(join(home, "empty"), { recursive: true });
   await npm("pack", dist.path(""), "--pack-destination", home);

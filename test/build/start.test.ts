@@ -1,23 +1,23 @@
 import { execFile } from "node:child_process";
 import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { basename, dirname, join, resolve } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { packagesIn } from "../../cmd/build/build.ts";
-import { bundle, type BundledFile, filesFrom } from "../../cmd/build/bundle.ts";
+import { type BundledFile, filesFrom } from "../../cmd/build/bundle.ts";
 import { pagePath } from "../../cmd/build/ui-page.ts";
 import { isRecord } from "../fleet/json-record.ts";
+import { bundleOfRun } from "./bundle-of-run.ts";
 
-const project = resolve(import.meta.dirname, "../..");
 let files: readonly BundledFile[];
 let folder: string;
 
 beforeAll(async () => {
-  files = await bundle(project);
+  files = await bundleOfRun();
   folder = await mkdtemp(join(tmpdir(), "knfleet-start-"));
   await mkdir(join(folder, "chunks"));
   for (const { name, code } of files) await writeFile(join(folder, name), code);

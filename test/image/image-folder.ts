@@ -2,7 +2,7 @@ import { chmod, cp, mkdir, mkdtemp, readdir, rm, symlink } from "node:fs/promise
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 
-import { buildDist } from "../build/dist-folder.ts";
+import { distOfRun } from "../build/bundle-of-run.ts";
 import { releaseDir } from "../e2e/release-dir.ts";
 import { lastStage } from "../support/image-environment.ts";
 
@@ -35,7 +35,7 @@ async function copy(inStage: string, target: string): Promise<void> {
   if (inStage === "node /usr/local/bin/node") return symlink(process.execPath, target);
   if (inStage === "build /releases") return symlink(await releaseDir(), target);
   if (inStage !== "build /dist") throw new Error(`Nobody knows what ${inStage} is`);
-  await using dist = await buildDist();
+  await using dist = await distOfRun();
   await cp(dist.path(""), target, { recursive: true });
 }
 

@@ -3,7 +3,7 @@ import { env } from "node:process";
 import { defineConfig } from "vitest/config";
 
 import { needsOfTests } from "../support/needs.ts";
-import { setupFiles } from "../support/setup-files.ts";
+import { globalSetup, setupFiles } from "../support/setup-files.ts";
 
 // StrykerJS runs these tests: those without a fleet, below the folders that `npm run mutants` was given.
 const folders = (env["KNFLEET_MUTANTS_TESTS"] ?? "test").split(",");
@@ -13,6 +13,7 @@ export default defineConfig({
     tags: await needsOfTests(env),
     include: folders.map((folder) => (folder.endsWith(".ts") ? folder : `${folder}/**/*.test.ts`)),
     exclude: ["test/**/*.fleet.test.ts"],
+    globalSetup,
     setupFiles,
     testTimeout: 120_000,
     hookTimeout: 120_000,

@@ -4,8 +4,8 @@ import { resolve } from "node:path";
 import { describe, expect, test } from "vitest";
 
 import { packagesIn } from "../../../cmd/build/build.ts";
-import { bundle } from "../../../cmd/build/bundle.ts";
 import { readNpmBill, sbomOf } from "../../../cmd/build/sbom.ts";
+import { bundleOfRun } from "../../build/bundle-of-run.ts";
 import { valueAt } from "../../fleet/json-record.ts";
 
 const root = resolve(import.meta.dirname, "../../..");
@@ -15,7 +15,7 @@ const sources = {
   lock: JSON.parse(read("package-lock.json")),
   releases: JSON.parse(read("releases.lock.json")),
   dockerfile: read("Dockerfile"),
-  bundled: packagesIn(await bundle(root)),
+  bundled: packagesIn(await bundleOfRun()),
 };
 
 function listAt(value: unknown, ...path: readonly string[]): readonly unknown[] {
