@@ -29,6 +29,22 @@ function program(name: string, ...args: readonly string[]) {
   return run(process.execPath, [dist.path(`${name}.js`), ...args], { env: {}, cwd: "/" });
 }
 
+/**
+ * Runs the program of its first argument with `--help` for each command that follows, and writes a form feed before each. A process for each of them takes 15 s of computing. Each run would end
+ * the process soon.
+ */
+const asking = `
+  process.exit = () => undefined;
+  for (const source of [process, process.stdout, process.stderr]) source.setMaxListeners(0);
+  const [node, program, ...commands] = process.argv;
+  for (const command of commands) {
+    process.stdout.write("\\f");
+    process.argv = [node, program, ...command.split(" "), "--help"];
+    await import(program + "?" + encodeURIComponent(command));
+    if (process.exitCode !== 0) throw new Error(command + " --help has code " + process.exitCode);
+  }
+`;
+
 describe("the programs of dist/, with an empty environment", () => {
   test("are all that are named as programs", () => {
     expect(programs).toEqual([
@@ -50,14 +66,23 @@ describe("the programs of dist/, with an empty environment", () => {
     expect(said).toMatchObject({ code: 1, stderr: expect.stringMatching(/^Error: .+\n$/) });
   });
 
-  test.each(commandTable().map(({ name }) => name))(
-    "kubectl knfleet %s has its help",
-    async (name) => {
-      const { stdout, stderr } = await program("kubectl-knfleet", ...name.split(" "), "--help");
-      expect(stderr).toBe("");
-      expect(stdout).toContain(`kubectl knfleet ${name}`);
-    },
-  );
+  describe("one after the other in one process", () => {
+    const commands = commandTable().map(({ name }) => name);
+    let helps: ReadonlyMap<string, string>;
+    let said: string;
+    beforeAll(async () => {
+      const words = ["--input-type=module", "--eval", asking, dist.path("kubectl-knfleet.js")];
+      const asked = await run(process.execPath, [...words, ...commands], { env: {}, cwd: "/" });
+      said = asked.stderr;
+      const parts = asked.stdout.split("\f").slice(1);
+      helps = new Map(commands.map((name, index) => [name, parts[index] ?? ""]));
+    });
+
+    test.each(commands)("kubectl knfleet %s has its help", (name) => {
+      expect(said).toBe("");
+      expect(helps.get(name)).toContain(`kubectl knfleet ${name}`);
+    });
+  });
 
   test("kubectl knfleet explains a reason", async () => {
     const { stdout } = await program("kubectl-knfleet", "explain", "ClusterBusy");
