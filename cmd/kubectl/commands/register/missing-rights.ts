@@ -22,9 +22,14 @@ export async function missingRights(
     const answers = await Promise.all(all.map((right) => isAllowed(right, client, signal)));
     return all.filter((_, at) => answers[at] === false);
   };
-  const general = distinctRights(rights.map(({ name: _, ...general }) => general));
+  const general = distinctRights(rights.map(ofEveryName));
   const lacked = new Set((await lacking(general)).map(rightText));
   return lacking(rights.filter((right) => lacked.has(rightText(right))));
+}
+
+function ofEveryName(right: Right): Right {
+  const { name: _, ...general } = right;
+  return general;
 }
 
 /** The rights to delete objects, each once. */

@@ -81,9 +81,7 @@ export async function registerCluster(fleet: Fleet, options: Options, talk: Talk
       hub: { context, kubeconfig: ofHub },
       spoke: { context: request.context, kubeconfig: kubeconfig ?? ofHub },
     };
-    const titleOf = (place: string) =>
-      `Made on ${place} and left there; the same command goes on with it. To take it away:`;
-    tellLeft(inOrder, titleOf, ways, talk);
+    tellLeft(inOrder, madeText, ways, talk);
   };
   const clusters = { hub, hubTimeoutMs, spoke, onLeft, signal };
   const { endsAt } = await writeRegistration(plan, request, clusters);
@@ -111,6 +109,10 @@ async function textOf(objects: readonly ShownObject[], { output }: Flags): Promi
   return objects
     .map((object) => `# ${objectComment(object)}\n${yamlOfObject(object.manifest)}`)
     .join("---\n");
+}
+
+function madeText(place: string): string {
+  return `Made on ${place} and left there; the same command goes on with it. To take it away:`;
 }
 
 const keptText =

@@ -149,11 +149,13 @@ async function removeAll(
       hub: { context: loadKubeconfig(hubSource(flags, env)).context, kubeconfig },
       spoke: { context, kubeconfig: places.kubeconfig ?? kubeconfig },
     };
-    const titleOf = (place: string) =>
-      `Not deleted on ${place}; the same command goes on with it. By hand:`;
-    tellLeft({ spoke: [...left.spoke], hub: [...left.hub] }, titleOf, ways, talk);
+    tellLeft({ spoke: [...left.spoke], hub: [...left.hub] }, keptText, ways, talk);
     throw error;
   }
+}
+
+function keptText(place: string): string {
+  return `Not deleted on ${place}; the same command goes on with it. By hand:`;
 }
 
 function objectsOf({ objects, namespace }: SpokeRemovals): readonly KubeObject[] {
