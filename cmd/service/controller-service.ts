@@ -121,8 +121,11 @@ async function bringCrds(
   await installCrds({ client: connection.client, version, clock: hub.clock, log }, signal);
 }
 
+/** Settings beside the dependencies: none may have the name of one, whose place it would take. */
+type OnlySettings = ControllerSettings & { readonly [Name in keyof ControllerDeps]?: never };
+
 /** Throws FleetError `ConfigInvalid` for flags that contradict each other. */
-function settingsOf(flags: ControllerFlags): ControllerSettings {
+export function settingsOf({ checkSource: _allowed, ...flags }: ControllerFlags): OnlySettings {
   const { healthAddress, auditInterval: auditMs, delivery: mode, agentImage } = flags;
   const { pullNamespace: namespaces } = flags;
   if (mode === "Auto" && (agentImage === undefined || namespaces.length === 0)) {
