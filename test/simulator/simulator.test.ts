@@ -224,6 +224,21 @@ test("a watch by a label tells that an object loses the label, and has it again"
   await expect.poll(() => told).toEqual(events);
 });
 
+test("a watch from a version that is still to come tells nothing before that", async () => {
+  const spoke = spokeAt(0);
+  const after = spoke.store.version + 2;
+  const watch = send(spoke, { path: `${path}?watch=true&resourceVersion=${after}` });
+  let told = "";
+  watch.setEncoding("utf8").on("data", (chunk: string) => (told += chunk));
+  await once(watch, "response");
+  for (const name of ["first", "second", "third"]) {
+    const body = { ...configMap, metadata: { name } };
+    await answerTo(spoke, { method: "POST", path, body });
+  }
+  await expect.poll(() => told).toContain('"third"');
+  expect(told).not.toMatch(/"(?:first|second)"/);
+});
+
 test("a workload becomes available after its delay", async () => {
   const spec = { replicas: 2, template: {} };
   const body = { apiVersion: "apps/v1", kind: "Deployment", metadata: { name: "web" }, spec };

@@ -22,6 +22,8 @@ interface Watch {
   readonly stream: EventStream;
   readonly request: SpokeRequest;
   readonly timer: Disposable;
+  /** The version that the watch begins after: nothing is told up to it, also where it is still to come, as after a restore. */
+  readonly after: number;
 }
 
 /** The open watches of a virtual spoke. */
@@ -50,8 +52,8 @@ export class Watches implements Disposable {
     const { query, kind, shape, path } = request;
     if (kind === undefined) throw notFound(path);
     const { store } = this.#spoke;
-    const after = query.get("resourceVersion");
-    const missed = after === null || after === "" ? [] : store.since(Number(after));
+    const after = Number(query.get("resourceVersion") ?? 0);
+    const missed = after === 0 ? [] : store.since(after);
     if (missed === undefined) throw expired();
     stream.begin();
     if (query.get("sendInitialEvents") === "true") {
@@ -63,7 +65,7 @@ export class Watches implements Disposable {
     const seconds = Number(query.get("timeoutSeconds") ?? 0);
     const ms = seconds > 0 ? Math.min(seconds * 1_000, longestMs) : longestMs;
     const timer = this.#clock.after(ms, () => stream.end(), "background");
-    const watch = { stream, request, timer };
+    const watch = { stream, request, timer, after };
     for (const event of missed) this.#write(watch, event);
     this.#open.add(watch);
     stream.onClose(() => {
@@ -83,7 +85,8 @@ export class Watches implements Disposable {
     for (const watch of this.#open) this.#write(watch, event);
   }
 
-  #write({ stream, request }: Watch, event: StoredEvent): void {
+  #write({ stream, request, after }: Watch, event: StoredEvent): void {
+    if (event.version <= after) return;
     const told = eventFor(request, event);
     if (told === undefined || stream.destroyed) return;
     const { type, object } = told;
@@ -92,8 +95,9 @@ export class Watches implements Disposable {
 
   #bookmark(): void {
     if (this.#isFrozen()) return;
-    for (const { stream, request } of this.#open) {
+    for (const { stream, request, after } of this.#open) {
       if (request.kind === undefined || stream.destroyed) continue;
+      if (this.#spoke.store.version < after) continue;
       stream.write(line(bookmarkOf(request.kind, this.#spoke.store.version, false)));
     }
   }
