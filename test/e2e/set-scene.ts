@@ -36,7 +36,8 @@ export interface SetScene {
   /** By ring: 0, 1, 2. */
   readonly profiles: readonly Profile[];
   controller: ControllerProcess;
-  startController(): Promise<ControllerProcess>;
+  /** With further flags, if there are any. */
+  startController(flags?: readonly string[]): Promise<ControllerProcess>;
   /** Starts one of several replicas that share the fleet. It may read and write all Leases of its namespace, as with the chart. */
   startReplica(shards: number): Promise<ControllerProcess>;
   /** Puts one more version of Eventing into the release folder, and starts the controller again, as an upgrade of knfleet does. */
@@ -66,7 +67,8 @@ export function useSetScene(): () => SetScene {
 async function setSceneOf(fleet: Fleet): Promise<SetScene> {
   const { hub } = fleet;
   const { profiles, options } = await prepareSets(fleet);
-  const startController = () => startControllerProcess(options);
+  const startController = (flags: readonly string[] = []) =>
+    startControllerProcess({ ...options, flags: [...(options.flags ?? []), ...flags] });
   const controller = await startController();
   const scene: SetScene = {
     fleet,

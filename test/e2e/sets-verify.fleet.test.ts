@@ -1,9 +1,15 @@
-import { afterEach, expect, test } from "vitest";
+import { once } from "node:events";
+import { createServer } from "node:https";
+import { text } from "node:stream/consumers";
+
+import { afterEach, expect, onTestFinished, test } from "vitest";
 
 import { recordAt } from "../../api/fields.ts";
 import { setLabels } from "../../api/fleet-set.ts";
 import type { KubeObject } from "../../api/kubernetes.ts";
+import { createAuthority } from "../fleet/certificates.ts";
 import { valueAt } from "../fleet/json-record.ts";
+import { portOf } from "../fleet/ports.ts";
 import { waitFor } from "../fleet/wait-for.ts";
 import {
   childrenOf,
@@ -86,3 +92,62 @@ test("an upgrade after which a Trigger of a team is broken is halted at the cana
   });
   expect(told).toContain("Stage canary halted: 1 cluster failed");
 }, 300_000);
+
+/** A server that is asked whether a cluster may go on, and answers what `decide` says. */
+async function gate(decide: (question: unknown) => object): Promise<{
+  readonly url: string;
+  readonly caBundle: string;
+}> {
+  const authority = createAuthority("gate");
+  const { certificatePem: cert, keyPem: key } = authority.issue({
+    commonName: "gate",
+    usage: "server",
+    hosts: ["127.0.0.1"],
+  });
+  const server = createServer({ cert, key }, async (asked, answer) => {
+    answer.end(JSON.stringify(decide(JSON.parse(await text(asked)))));
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const caBundle = Buffer.from(authority.certificatePem).toString("base64");
+  return { url: `https://127.0.0.1:${portOf(server.address())}/gate`, caBundle };
+}
+
+test("a gate of the author's is asked about each cluster, and one that it denies halts the rollout", async () => {
+  const { hub, profiles } = scene();
+  const [canary] = profiles;
+  const denied: unknown[] = [];
+  const questions: unknown[] = [];
+  const { url, caBundle } = await gate((question) => {
+    questions.push(question);
+    const cluster = recordAt(recordAt(question), "cluster")["name"];
+    return denied.includes(cluster)
+      ? { allowed: false, message: "orders fail" }
+      : { allowed: true };
+  });
+  await scene().controller.stop();
+  scene().controller = await scene().startController([`--check-source=${url}`]);
+  const checks = [{ name: "gate", interval: "5s", webhook: { url, caBundle } }];
+  const { rollout } = setOf("verified", {}).spec;
+  const own = { ...rollout, progressDeadline: "10m", verify: { checks } };
+  await hub.admin.create(setOf("verified", { ...versionTemplate("1.22"), rollout: own }));
+  await phase(hub, "verified", "Complete");
+  for (const { namespace, name } of profiles) {
+    const set = { kind: "KnativeEventingSet", name: "verified" };
+    expect(questions).toContainEqual(
+      expect.objectContaining({ set: expect.objectContaining(set), cluster: { namespace, name } }),
+    );
+  }
+
+  denied.push(canary?.name);
+  await hub.admin.patch(setKey("verified"), { spec: versionTemplate("1.23") });
+  const halted = await phase(hub, "verified", "Halted");
+  expect(notable(halted)).toMatchObject({
+    cluster: `fleet/${canary?.name}`,
+    reason: "CheckFailed",
+    message: "Check gate: orders fail",
+  });
+}, 240_000);

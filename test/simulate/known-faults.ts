@@ -149,7 +149,7 @@ export const knownFaults: readonly KnownFault[] = [
     from: "return workloads === undefined && checks.length === 0 ? undefined : found;",
     to: "return undefined;",
     problem: "passes stage",
-    seed: 4,
+    seed: 29,
   },
 ];
 
