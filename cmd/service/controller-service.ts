@@ -36,6 +36,8 @@ export interface ControllerSurroundings {
   readonly releases?: Releases;
   /** Absent: those of the file that the flags name, which is followed. */
   readonly providers?: ProviderFile;
+  /** What asks the servers of checks. Absent: those that the flags allow are asked. */
+  readonly checkSource?: ControllerDeps["checkSource"];
 }
 
 /**
@@ -92,7 +94,8 @@ export async function startControllerService(
   const manifests = opened.use("manifests", manifestSource(flags, texts));
   const rendering = { environment, manifestText: (url: string) => manifests.read(url) };
   const checks = new CheckSource({ sources: flags.checkSource, userAgent });
-  const checkSource = opened.use("the servers of checks", checks);
+  opened.use("the servers of checks", checks);
+  const { checkSource = checks } = given;
   const content = { releases, rendering, manifests, checkSource };
   const work = {
     leaseNamespace: candidacy.namespace,

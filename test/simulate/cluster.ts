@@ -43,6 +43,8 @@ export class SimulatedCluster implements Disposable {
   token: string | undefined;
   /** What is behind the Services of the cluster. */
   answerProxy: (() => Answer) | undefined;
+  /** Whether new pods can start now. */
+  mayStart: () => boolean = () => true;
   readonly #spoke: VirtualSpoke;
   readonly #controllers: VirtualControllers;
   readonly #watches: Watches;
@@ -55,7 +57,9 @@ export class SimulatedCluster implements Disposable {
     this.#clock = clock;
     const uids = random.fork();
     this.#spoke = new VirtualSpoke(name, { clock, newUid: () => uids.uuid(), keepsAll: true });
-    this.#controllers = new VirtualControllers(this.#spoke.store, clock, availableAfterMs);
+    this.#controllers = new VirtualControllers(this.#spoke.store, clock, availableAfterMs, () =>
+      this.mayStart(),
+    );
     this.#watches = new Watches(this.#spoke, clock, () => false);
   }
 

@@ -2,7 +2,7 @@ import { type ComponentKind, operatorApiVersion } from "../../api/component.ts";
 import { fleetSetApiVersion } from "../../api/fleet-set.ts";
 import type { Manifest, ObjectKey } from "../../api/kubernetes.ts";
 import { fleetNamespace } from "./fleet.ts";
-import { verify } from "./users.ts";
+import { verifyOf } from "./users.ts";
 
 export const kinds: readonly [ComponentKind, ...ComponentKind[]] = [
   "KnativeEventing",
@@ -54,9 +54,17 @@ export interface SetRules {
   readonly needsApproval: boolean;
   /** Clusters are asked what their users notice. */
   readonly verifies: boolean;
+  /** The gate is one of those who are asked. */
+  readonly asksGate: boolean;
   readonly minReadySeconds: number;
   /** How long the first stage stays as it is before the next one begins. */
   readonly soakMs: number;
+  /** How many clusters of a stage may fail. */
+  readonly maxFailures: number;
+  /** A cluster that is not ready for so long after its stamp fails; Infinity: none does. */
+  readonly deadlineMs: number;
+  /** A rollout that failed goes back by itself. */
+  readonly goesBack: boolean;
 }
 
 /** The set of a kind: all spokes, in two stages by the label `ring`. */
@@ -71,10 +79,10 @@ export function setOf(
     name: stage,
     selector: { matchLabels: { ring } },
     maxConcurrency: budgets[stage],
-    maxFailures: 0,
+    maxFailures: rules.maxFailures,
     maxUnreachable: 0,
   });
-  const { needsApproval: approval, soakMs, minReadySeconds, verifies } = rules;
+  const { needsApproval: approval, soakMs, deadlineMs } = rules;
   const after = { approval, soak: `${soakMs / 1_000}s` };
   return {
     apiVersion,
@@ -84,10 +92,11 @@ export function setOf(
       clusters: { from: "Selector", selector: {} },
       rollout: {
         stages: [{ ...stageOf("canary", "0"), after }, stageOf("rest", "1")],
-        minReadySeconds,
-        ...(verifies && { verify }),
+        minReadySeconds: rules.minReadySeconds,
+        ...(rules.verifies && { verify: verifyOf(rules.asksGate) }),
         maxUnreachable: 0,
-        progressDeadline: "None",
+        progressDeadline: deadlineMs === Infinity ? "None" : `${deadlineMs / 1_000}s`,
+        ...(rules.goesBack && { onFailure: "Rollback" }),
       },
       template: { spec: { version, ...usualSpec(kind) } },
     },

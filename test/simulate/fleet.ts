@@ -22,10 +22,17 @@ export interface FleetOptions {
   readonly time: VirtualTime;
   readonly random: Random;
   readonly spokes: number;
+  /** So many of them are in the first stage of sets at the beginning. */
+  readonly canaries: number;
 }
 
 /** A hub that serves our kinds, and spokes that are published on it. */
-export function simulatedFleet({ time, random, spokes: count }: FleetOptions): SimulatedFleet {
+export function simulatedFleet({
+  time,
+  random,
+  spokes: count,
+  canaries,
+}: FleetOptions): SimulatedFleet {
   const clock = time.clock(random.fork());
   const pods = random.fork();
   const clusterOf = (name: string): SimulatedCluster =>
@@ -34,7 +41,9 @@ export function simulatedFleet({ time, random, spokes: count }: FleetOptions): S
   const spokes = Array.from({ length: count }, (_, index) => clusterOf(`spoke-${index + 1}`));
   for (const spoke of spokes) spoke.token = firstToken(spoke.name);
   for (const object of hubObjects) hub.put(object);
-  for (const spoke of spokes) for (const object of publicationOf(spoke)) hub.put(object);
+  for (const [at, spoke] of spokes.entries()) {
+    for (const object of publicationOf(spoke, at < canaries ? "0" : "1")) hub.put(object);
+  }
   return {
     hub,
     spokes,
@@ -100,7 +109,7 @@ export function credentialOf(name: string, token: string): Manifest {
 }
 
 /** How a spoke gets on the hub: its credential, and its ClusterProfile with the way to it. */
-function publicationOf({ name, server }: SimulatedCluster): readonly Manifest[] {
+function publicationOf({ name, server }: SimulatedCluster, ring: string): readonly Manifest[] {
   const manager = "simulation";
   const cluster = {
     server,
@@ -114,7 +123,7 @@ function publicationOf({ name, server }: SimulatedCluster): readonly Manifest[] 
       metadata: {
         namespace: fleetNamespace,
         name,
-        labels: { "x-k8s.io/cluster-manager": manager, ring: name === "spoke-1" ? "0" : "1" },
+        labels: { "x-k8s.io/cluster-manager": manager, ring },
       },
       spec: { displayName: name, clusterManager: { name: manager } },
       status: {

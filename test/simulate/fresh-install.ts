@@ -43,6 +43,8 @@ export class FreshInstalls {
       spokes: 1,
       replicas: 1,
       shards: 1,
+      isWorse: false,
+      canaries: 1,
       budgets: { canary: 1, rest: 1 },
       sets: [],
       events: [],

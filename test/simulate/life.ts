@@ -1,19 +1,25 @@
 import type { ComponentKind } from "../../api/component.ts";
-import { holdLabel, steering } from "../../api/fleet-set.ts";
+import { holdLabel } from "../../api/fleet-set.ts";
 import { keyOf, type Manifest } from "../../api/kubernetes.ts";
 import { componentUidLabel } from "../../installation/anchor.ts";
 import { valueAt } from "../fleet/json-record.ts";
 import type { StoredObject } from "../simulator/object-store.ts";
 import type { SimulatedCluster } from "./cluster.ts";
-import { kinds, ownComponent, ownKey, setKey } from "./components.ts";
+import { kinds, ownComponent, ownKey } from "./components.ts";
 import { fieldEdit } from "./field-edits.ts";
 import { profileKey, type SimulatedFleet } from "./fleet.ts";
 import type { DeedKind, LifeEvent, Scenario } from "./scenario.ts";
-import { ills, type Users } from "./users.ts";
+import { Steers } from "./steers.ts";
+import { type Users, usualIlls, worseIlls } from "./users.ts";
+import type { VirtualTime } from "./virtual-time.ts";
 
 const minors = ["1.21", "1.22", "1.23"] as const;
 
+/** A finalizer of somebody else. */
+const pinFinalizer = "example.com/backup";
+
 export interface LifeOptions {
+  readonly time: VirtualTime;
   readonly fleet: SimulatedFleet;
   readonly users: readonly Users[];
   readonly scenario: Scenario;
@@ -28,45 +34,49 @@ export class Life {
   readonly #users: readonly Users[];
   readonly #scenario: Scenario;
   readonly #note: (text: string) => void;
+  readonly #time: VirtualTime;
+  readonly #steers: Steers;
+  readonly #deeds: Readonly<Record<DeedKind, (dice: LifeEvent["dice"]) => void>> = {
+    create: (dice) => this.#create(dice),
+    version: (dice) =>
+      this.#editSpec(dice, (spec) => ({ version: neighbourOf(spec["version"], dice[2]) })),
+    config: (dice) => this.#editSpec(dice, (_, component) => fieldEdit(component, dice)),
+    delete: (dice) => this.#delete(dice),
+    move: (dice) => this.#move(dice),
+    hold: (dice) => this.#hold(pick(this.#fleet.spokes, dice[0]), dice[1] < 0.6),
+    pause: (dice) =>
+      this.#steers.pause(pick(this.#scenario.sets, dice[0]), dice[1] < 0.5, dice[2] < 0.5),
+    approve: () => this.#steers.approve(),
+    retry: () => this.#steers.retry(),
+    undo: (dice) => this.#steers.undo(dice),
+    abort: (dice) => this.#steers.abort(dice[0]),
+    waver: (dice) => this.#waver(dice),
+    ill: (dice) => this.#fallIll(dice),
+    drift: (dice) => this.#drift(dice),
+    pin: (dice) => this.#pin(dice),
+  };
 
-  constructor({ fleet, users, scenario, note }: LifeOptions) {
+  constructor({ time, fleet, users, scenario, note }: LifeOptions) {
+    this.#time = time;
     this.#fleet = fleet;
     this.#users = users;
     this.#scenario = scenario;
     this.#note = note;
+    this.#steers = new Steers(fleet.hub, scenario.sets, note);
   }
 
   /** Does what an event says, if that can be done now. */
   live(kind: DeedKind, dice: LifeEvent["dice"]): void {
-    switch (kind) {
-      case "create":
-        return this.#create(dice);
-      case "version":
-        return this.#editSpec(dice, (spec) => ({ version: neighbourOf(spec["version"], dice[2]) }));
-      case "config":
-        return this.#editSpec(dice, (_, component) => fieldEdit(component, dice));
-      case "delete":
-        return this.#delete(dice);
-      case "move":
-        return this.#move(dice);
-      case "hold":
-        return this.#hold(pick(this.#fleet.spokes, dice[0]), dice[1] < 0.6);
-      case "pause":
-        return this.#pause(pick(this.#scenario.sets, dice[0]), dice[1] < 0.5, dice[2] < 0.5);
-      case "approve":
-        return this.approve();
-      case "ill":
-        return this.#fallIll(dice);
-      case "drift":
-        return this.#drift(dice);
-    }
+    this.#deeds[kind](dice);
   }
 
   /** Lets every rollout go on: nothing is paused or held, and all users are content. One object of ours on each spoke is lost once more. */
   settle(): void {
     for (const kind of this.#scenario.sets) {
-      for (const isBySpec of [true, false]) this.#pause(kind, false, isBySpec);
+      for (const isBySpec of [true, false]) this.#steers.pause(kind, false, isBySpec);
     }
+    for (const spoke of this.#fleet.spokes)
+      for (const object of pinnedOn(spoke)) unpin(spoke, object);
     for (const spoke of this.#fleet.spokes) this.#hold(spoke, false);
     for (const users of this.#users) users.mend();
     // A first stage that began waits for a cluster when its last one was moved away.
@@ -77,15 +87,10 @@ export class Life {
     }
   }
 
-  /** Approves what waits for it, by what the sets say. */
-  approve(): void {
-    for (const set of this.#setObjects()) {
-      if (valueAt(set, "status", "rollout", "phase") !== "AwaitingApproval") continue;
-      const revision = String(valueAt(set, "status", "updateRevision"));
-      this.#say(`approves ${revision}`, set);
-      const annotations = { [`${steering.approve}canary-after`]: `${revision} somebody` };
-      this.#fleet.hub.patch(keyOf(set), { metadata: { annotations } });
-    }
+  /** Approves what waits for it, and tries again what failed, by what the sets say. */
+  goOn(): void {
+    this.#steers.approve();
+    if (this.#scenario.isWorse) this.#steers.retry();
   }
 
   #create(dice: LifeEvent["dice"]): void {
@@ -101,7 +106,7 @@ export class Life {
   /** Edits a set, or a component, whether a set has it or not. */
   #editSpec(dice: LifeEvent["dice"], changeOf: SpecChange): void {
     const own = pick(this.#ownComponents(), dice[0]);
-    const edited = dice[1] < 0.6 ? (pick(this.#setObjects(), dice[0]) ?? own) : own;
+    const edited = dice[1] < 0.6 ? (pick(this.#steers.sets(), dice[0]) ?? own) : own;
     if (edited !== undefined) this.#edit(edited, changeOf);
   }
 
@@ -144,26 +149,40 @@ export class Life {
     this.#fleet.hub.patch(profileKey(spoke.name), { metadata: { labels } });
   }
 
-  #pause(kind: ComponentKind | undefined, paused: boolean, isBySpec: boolean): void {
-    if (kind === undefined) return;
-    const key = setKey(kind);
-    this.#note(`the user ${paused ? "pauses" : "resumes"} ${key.kind} ${key.name}`);
-    const annotations = { [steering.pause]: paused ? "as the user wants" : null };
-    const patch = isBySpec ? { spec: { rollout: { paused } } } : { metadata: { annotations } };
-    this.#fleet.hub.patch(key, patch);
+  /** The user changes a set, and changes it again while the first cluster takes that up. */
+  #waver([first, second, third]: LifeEvent["dice"]): void {
+    const set = pick(this.#steers.sets(), first);
+    if (set === undefined) return;
+    this.#stepVersion(set, second);
+    this.#steers.onNextStamp(() => {
+      this.#time.after(third * 20_000, () =>
+        this.#stepVersion(this.#fleet.hub.store.find(set), 1 - second),
+      );
+    });
+  }
+
+  /** Somebody has a finalizer on an object of ours for a time: until then, it does not go when it is deleted. */
+  #pin(dice: LifeEvent["dice"]): void {
+    const spoke = pick(this.#fleet.spokes, dice[0]);
+    const object = spoke && pick(driftable(spoke), dice[1]);
+    if (spoke === undefined || object === undefined) return;
+    this.#note(`somebody pins ${object.kind} ${object.metadata.name} on ${spoke.name}`);
+    spoke.patch(keyOf(object), { metadata: { finalizers: [pinFinalizer] } });
+    this.#time.after(dice[2] * 400_000, () => unpin(spoke, object));
   }
 
   /** Something breaks for the users of a spoke: at once, or by an upgrade that a user begins. */
   #fallIll(dice: LifeEvent["dice"]): void {
     // More often those of the first clusters, for which the others wait.
     const users = pick(this.#users, dice[0] ** 2);
+    const ills = this.#scenario.isWorse ? worseIlls : usualIlls;
     const ill = pick(ills, dice[1]);
     if (users === undefined || ill === undefined) return;
     const ms = 60_000 + dice[2] * 400_000;
     this.#note(`${ill} of the users of ${users.cluster.name} will be wrong`);
     if (dice[2] < 0.3) return users.break(ill, ms);
     users.arm(ill, ((dice[1] * ills.length) % 1) ** 2 * 60_000, ms);
-    this.#stepVersion(pick(this.#setObjects(), dice[2]), dice[2]);
+    this.#stepVersion(pick(this.#steers.sets(), dice[2]), dice[2]);
   }
 
   /** Somebody on a spoke deletes or changes an object of ours, or takes our label off it. */
@@ -197,16 +216,19 @@ export class Life {
     return found.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
   }
 
-  #setObjects(): readonly StoredObject[] {
-    return this.#scenario.sets.flatMap((kind) => {
-      const key = setKey(kind);
-      return this.#fleet.hub.store.find({ ...key, metadata: key }) ?? [];
-    });
-  }
-
   #say(what: string, { kind, metadata }: Manifest): void {
     this.#note(`the user ${what} ${kind} ${metadata.name}`);
   }
+}
+
+function pinnedOn({ store }: SimulatedCluster): readonly StoredObject[] {
+  return [...store.everything()].filter(
+    ({ metadata }) => metadata.finalizers?.includes(pinFinalizer) === true,
+  );
+}
+
+function unpin(spoke: SimulatedCluster, object: StoredObject): void {
+  spoke.patch(keyOf(object), { metadata: { finalizers: null } });
 }
 
 const driftableKinds = ["ConfigMap", "Service", "ServiceAccount", "ClusterRole", "Deployment"];

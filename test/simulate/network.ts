@@ -22,6 +22,9 @@ export interface Sender {
   receive(callback: () => void): void;
 }
 
+/** Where requests go. */
+type Place = Pick<SimulatedCluster, "name">;
+
 /** One request and what became of it, as the checks see it. */
 export interface Exchange {
   readonly sender: Sender;
@@ -78,6 +81,13 @@ export class Network {
     this.#cuts.set(`${sender} ${cluster}`, this.time.nowMs + ms);
   }
 
+  /** Whether something could not reach a cluster within so long. */
+  wasCutWithin(cluster: SimulatedCluster, ms: number): boolean {
+    return [...this.#cuts].some(
+      ([pair, untilMs]) => pair.endsWith(` ${cluster.name}`) && untilMs > this.time.nowMs - ms,
+    );
+  }
+
   heal(): void {
     this.#cuts.clear();
   }
@@ -90,8 +100,8 @@ export class Network {
   }
 
   /** Milliseconds until something that is sent now is there; undefined when the connection dies instead. */
-  wayMs(sender: Sender, cluster: SimulatedCluster): number | undefined {
-    const cutMs = (this.#cuts.get(`${sender.name} ${cluster.name}`) ?? -Infinity) - this.time.nowMs;
+  wayMs(sender: Sender, { name }: Place): number | undefined {
+    const cutMs = (this.#cuts.get(`${sender.name} ${name}`) ?? -Infinity) - this.time.nowMs;
     if (cutMs > silentMs) return undefined;
     return Math.max(0, cutMs) + this.#options.random.between(...usualMs);
   }
@@ -105,7 +115,7 @@ export class Network {
   ): Promise<Return> {
     this.#options.onSend(sender, cluster, arrival);
     const isRecalled = this.#options.random.isHit(0.5);
-    return this.#travel({ sender, cluster, arrival }, () => {
+    return this.#travel(sender, cluster, arrival.method, () => {
       if (!isWanted() && isRecalled) return undefined;
       return this.#arrive(sender, cluster, arrival);
     });
@@ -120,7 +130,7 @@ export class Network {
     isWanted: () => boolean,
   ): Promise<Return> {
     const { onWatch } = this.#options;
-    return this.#travel({ sender, cluster, arrival }, () => {
+    return this.#travel(sender, cluster, arrival.method, () => {
       if (!isWanted()) return undefined;
       const refusal = cluster.watch(arrival, stream);
       onWatch(sender, cluster, `WATCH ${arrival.path} ${refusal?.status ?? 200}`);
@@ -128,6 +138,11 @@ export class Network {
       stream.onClose(() => onWatch(sender, cluster, `WATCH ${arrival.path} is over`));
       return { status: 200, body: "" };
     });
+  }
+
+  /** Asks a server that is no cluster. As `exchange`. */
+  ask(sender: Sender, server: Place, answer: () => Answer): Promise<Return> {
+    return this.#travel(sender, server, "POST", answer);
   }
 
   /** What goes wrong with something that is written on a watch now. */
@@ -139,14 +154,16 @@ export class Network {
 
   /** `arrive`: undefined when the request is not wanted any more. */
   #travel(
-    { sender, cluster, arrival }: Omit<Exchange, "effect">,
+    sender: Sender,
+    place: Place,
+    method: string,
     arrive: () => Answer | undefined,
   ): Promise<Return> {
     const { time, random, onFault } = this.#options;
-    const fault = requestFault(this.weather, arrival.method, random);
+    const fault = requestFault(this.weather, method, random);
     if (fault !== undefined) onFault(fault);
     const { promise, resolve } = Promise.withResolvers<Return>();
-    const wayMs = this.wayMs(sender, cluster);
+    const wayMs = this.wayMs(sender, place);
     if (wayMs === undefined || fault === "lostBefore") {
       const deadMs = fault === "lostBefore" ? usualMs[1] : silentMs;
       time.after(deadMs, () => sender.receive(() => resolve("nothing")));
@@ -156,7 +173,7 @@ export class Network {
     time.after(ms, () => {
       const answer = refusalOf(fault, random) ?? arrive();
       if (answer === undefined || !sender.isAlive) return;
-      const backMs = fault === "lostAfter" ? undefined : this.wayMs(sender, cluster);
+      const backMs = fault === "lostAfter" ? undefined : this.wayMs(sender, place);
       const isDead = backMs === undefined;
       const returned = fault === "half" ? "half" : answer;
       time.after(isDead ? silentMs : backMs, () =>

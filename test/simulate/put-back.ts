@@ -1,12 +1,12 @@
 import { readFileSync } from "node:fs";
 import { registerHooks } from "node:module";
 
-import type { KnownFault } from "./known-faults.ts";
+import type { Fault } from "./known-faults.ts";
 
 const root = new URL("../../", import.meta.url);
 
 /** Loads the module of a fault with the fault in it, from now on: no module of the product may be there yet. Throws when the text to replace is not exactly once in the module. */
-export function putBack({ name, file, from, to }: KnownFault): void {
+export function putBack({ name, file, from, to }: Fault): void {
   const { href } = new URL(file, root);
   const parts = readFileSync(new URL(href), "utf8").split(from);
   if (parts.length !== 2) {

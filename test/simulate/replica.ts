@@ -5,6 +5,7 @@ import { readControllerFlags, type ControllerFlags } from "../../cmd/service/fla
 import type { Service } from "../../cmd/service/run.ts";
 import type { Log } from "../../controller/log.ts";
 import type { Releases } from "../../render/release/releases.ts";
+import type { Gate } from "./gate.ts";
 import type { Network, Sender } from "./network.ts";
 import { SimulatedProcess } from "./process.ts";
 import { SimulatedTransport } from "./transport.ts";
@@ -19,6 +20,7 @@ export interface ReplicaOptions {
   readonly flags: readonly string[];
   readonly shards: number;
   readonly kubeconfig: string;
+  readonly gate: Gate;
 }
 
 /** One process of the controller: it is killed or stops, and does not come back; the next one has another name. */
@@ -77,7 +79,7 @@ export class Replica implements Sender {
   }
 
   async #start(): Promise<Service | undefined> {
-    const { network, clock, releases, providers, log, kubeconfig, flags } = this.#options;
+    const { network, clock, releases, providers, log, kubeconfig, flags, gate } = this.#options;
     try {
       this.#service = await startControllerService(
         flagsOf(kubeconfig, flags),
@@ -89,6 +91,7 @@ export class Replica implements Sender {
           clock: this.process.clock(clock),
           releases,
           providers,
+          checkSource: gate.source(network, this),
           openTransport: (options) => new SimulatedTransport(network, this, options),
         },
         this.#stop.signal,

@@ -1,5 +1,6 @@
 import type { Log } from "../../controller/log.ts";
 import { silentLog } from "../support/silent-log.ts";
+import type { Gate } from "./gate.ts";
 import type { Network } from "./network.ts";
 import type { Random } from "./random.ts";
 import { Replica } from "./replica.ts";
@@ -11,6 +12,7 @@ export interface ReplicasOptions {
   readonly network: Network;
   readonly random: Random;
   readonly surroundings: Surroundings;
+  readonly gate: Gate;
   readonly log?: Log;
   readonly note: (text: string) => void;
   readonly report: (problem: string) => void;
@@ -37,7 +39,7 @@ export class Replicas {
   start(): void {
     if (this.#isOver) return;
     this.#started += 1;
-    const { surroundings, log = silentLog, network, note, report } = this.#options;
+    const { surroundings, gate, log = silentLog, network, note, report } = this.#options;
     const name = `replica-${this.#started}`;
     note(`${name} starts`);
     const random = this.#options.random.fork();
@@ -50,6 +52,7 @@ export class Replicas {
       flags: ["--sets", `--shards=${this.#shards}`],
       shards: this.#shards,
       kubeconfig: surroundings.kubeconfig,
+      gate,
     });
     this.#running.push(replica);
     replica.started().catch((error: unknown) => report(`${name} cannot start: ${String(error)}`));

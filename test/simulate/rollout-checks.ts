@@ -3,9 +3,12 @@ import { isRecord } from "../../api/fields.ts";
 import { setLabels, steering } from "../../api/fleet-set.ts";
 import { valueAt } from "../fleet/json-record.ts";
 import type { StoredObject } from "../simulator/object-store.ts";
+import type { SimulatedCluster } from "./cluster.ts";
 import { profileOf, stampedAtOf } from "./component-facts.ts";
 import { kinds, type SetRules, setKey, type StageBudgets } from "./components.ts";
+import { FailureChecks } from "./failure-checks.ts";
 import type { SimulatedFleet } from "./fleet.ts";
+import type { Gate } from "./gate.ts";
 import { type Memberships, type StageName, unheardMs } from "./memberships.ts";
 import type { Users } from "./users.ts";
 import type { VirtualTime } from "./virtual-time.ts";
@@ -16,6 +19,9 @@ export interface RolloutChecksOptions {
   readonly budgets: StageBudgets;
   readonly rules: SetRules;
   readonly users: readonly Users[];
+  readonly gate: Gate;
+  /** Whether something could not reach a cluster within so long. */
+  readonly wasCutWithin: (cluster: SimulatedCluster, ms: number) => boolean;
   readonly memberships: Memberships;
   readonly onProblem: (text: string) => void;
 }
@@ -40,6 +46,7 @@ const earlyMs = 25_000;
 export class RolloutChecks {
   readonly #options: RolloutChecksOptions;
   readonly #memberships: Memberships;
+  readonly #failures: FailureChecks;
   /** By uid of the component: its last stamp. */
   readonly #stamps = new Map<string, Stamp>();
   /** Sets and revisions that were complete. */
@@ -48,6 +55,7 @@ export class RolloutChecks {
   constructor(options: RolloutChecksOptions) {
     this.#options = options;
     this.#memberships = options.memberships;
+    this.#failures = new FailureChecks(options);
   }
 
   /** A component was written, and is not gone. */
@@ -60,6 +68,7 @@ export class RolloutChecks {
 
   /** The hub was restored: what was stamped since was not. */
   onRestore(): void {
+    this.#failures.onRestore();
     this.#stamps.clear();
     this.#completed.clear();
     for (const kind of kinds) {
@@ -81,6 +90,7 @@ export class RolloutChecks {
       const wasPassed = stateOf(before, stage) === "Passed" && isOf(before, revision);
       if (isPassed && !wasPassed) this.#checkUsers({ set: name, stage, revision }, "passes");
     }
+    this.#failures.onSet(set, before);
     this.#noteComplete(set);
   }
 
@@ -97,10 +107,11 @@ export class RolloutChecks {
     const stage = labels[setLabels.stage] === "canary" ? "canary" : "rest";
     const set = `${labels[setLabels.kind]} ${labels[setLabels.set]}`;
     const revision = labels[setLabels.revision] ?? "";
-    if (revision === before?.metadata.labels?.[setLabels.revision]) {
-      this.#problem(`${name} is stamped twice with revision ${revision}`);
-    }
     const profile = profileOf(component);
+    if (revision === before?.metadata.labels?.[setLabels.revision]) {
+      this.#checkRepeat(component, set, revision);
+    }
+    this.#failures.onStamp(component, set, revision);
     const atMs = this.#options.time.nowMs;
     this.#stamps.set(uid, { profile, set, revision, atMs, isReady: false });
     this.#checkBudget(set, stage);
@@ -110,8 +121,17 @@ export class RolloutChecks {
     if (stage === "rest") this.#checkBegin({ set, stage: "canary", revision }, component);
   }
 
+  /** The same revision again only after a user wanted it to be tried again. */
+  #checkRepeat(component: StoredObject, set: string, revision: string): void {
+    const { uid, name } = component.metadata;
+    const last = this.#stamps.get(uid) ?? { profile: profileOf(component), atMs: -Infinity };
+    if (this.#failures.mayRepeat(set, revision, last)) return;
+    this.#problem(`${name} is stamped twice with revision ${revision}`);
+  }
+
   #checkBudget(set: string, stage: StageName): void {
-    const budget = this.#options.budgets[stage];
+    const { rules, budgets, time } = this.#options;
+    const budget = budgets[stage];
     const moving = [...this.#stamps.values()].filter(({ profile, isReady, ...stamp }) => {
       // A cluster that is held takes no slot; one that the user moves while it changes counts in its new stage.
       const isHeld = this.#memberships.mayBeHeld(profile);
@@ -119,7 +139,9 @@ export class RolloutChecks {
         !isReady && stamp.set === set && !isHeld && this.#memberships.stageOf(profile) === stage
       );
     });
-    if (moving.length <= budget) return;
+    // A cluster that has failed takes no slot, as long as it may fail.
+    const late = moving.filter(({ atMs }) => time.nowMs - atMs > rules.deadlineMs - skewMs);
+    if (moving.length - Math.min(late.length, rules.maxFailures) <= budget) return;
     this.#problem(`${moving.length} clusters of stage ${stage} of ${set} change, ${budget} may`);
   }
 
@@ -145,25 +167,30 @@ export class RolloutChecks {
 
   /** No stage is over while the users of one of its clusters have noticed the new revision. */
   #checkUsers({ set, stage, revision }: Rollout, what: string): void {
-    if (!this.#options.rules.verifies) return;
-    for (const stamp of this.#stamps.values()) {
+    const { rules, onProblem } = this.#options;
+    if (!rules.verifies) return;
+    const ill = this.#membersOf({ set, stage, revision }).flatMap((stamp) => {
+      const found = this.#illOf(stamp);
+      return found === undefined ? [] : `${stamp.profile} has ${found}`;
+    });
+    if (ill.length <= rules.maxFailures) return;
+    onProblem(`${set} ${what} stage ${stage} with ${revision} while ${ill.join(" and ")}`);
+  }
+
+  /** The last stamps of the clusters that a stage has to wait for. */
+  #membersOf({ set, stage, revision }: Rollout): readonly Stamp[] {
+    return [...this.#stamps.values()].filter((stamp) => {
       const { profile } = stamp;
       const isOfIt = stamp.set === set && stamp.revision === revision;
-      if (
-        !isOfIt ||
-        this.#memberships.stageOf(profile) !== stage ||
-        !this.#memberships.isHeard(profile)
-      )
-        continue;
-      if (this.#memberships.isHeld(profile)) continue;
-      const ill = this.#illOf(stamp);
-      if (ill === undefined) continue;
-      this.#problem(`${set} ${what} stage ${stage} with ${revision} while ${profile} has ${ill}`);
-    }
+      const isMember =
+        this.#memberships.stageOf(profile) === stage && this.#memberships.isHeard(profile);
+      return isOfIt && isMember && !this.#memberships.isHeld(profile);
+    });
   }
 
   /** What is wrong on a cluster since early after its stamp, or for long. */
-  #illOf({ profile, atMs }: Stamp): string | undefined {
+  #illOf(stamp: Stamp): string | undefined {
+    const { profile, atMs } = stamp;
     const users = this.#options.users.find(({ cluster }) => cluster.name === profile);
     const { nowMs } = this.#options.time;
     const isLong = (since: number): boolean => since < atMs + earlyMs || since < nowMs - unheardMs;
@@ -173,7 +200,19 @@ export class RolloutChecks {
     if (badSince !== undefined && isLong(badSince)) return "a bad measure";
     const silentSince = users?.since("silence");
     // Who has been asked once may be silent later.
-    return silentSince !== undefined && silentSince < atMs ? "a measure nobody says" : undefined;
+    const isSilent = silentSince !== undefined && silentSince < atMs;
+    return this.#gateOf(stamp, isLong) ?? (isSilent ? "a measure nobody says" : undefined);
+  }
+
+  /** What the gate has against a cluster. */
+  #gateOf(stamp: Stamp, isLong: (since: number) => boolean): string | undefined {
+    const { rules, gate, users } = this.#options;
+    if (!rules.asksGate) return undefined;
+    const deniedSince = users
+      .find(({ cluster }) => cluster.name === stamp.profile)
+      ?.since("denial");
+    if (deniedSince !== undefined && isLong(deniedSince)) return "a denial";
+    return gate.hasAllowed(stamp, stamp.atMs) ? undefined : "no word of the gate";
   }
 
   #setOf(kind: string): StoredObject | undefined {

@@ -1,19 +1,17 @@
 import { checkEnd, checkQuiet } from "./end.ts";
 import type { FreshInstalls } from "./fresh-install.ts";
-import { scenarioOf } from "./scenario.ts";
+import { type ScenarioOptions, scenarioOf } from "./scenario.ts";
 import { type RunResult, Simulation, type SimulationOptions } from "./simulation.ts";
 
-export interface RunOptions extends SimulationOptions {
+export interface RunOptions extends SimulationOptions, ScenarioOptions {
   readonly installs: FreshInstalls;
   /** How long nothing may be written at the end, in ms. */
   readonly quietMs: number;
-  /** Numbers of events that are left out. */
-  readonly dropped?: ReadonlySet<number>;
 }
 
 /** Runs the scenario of a seed with all checks. The same seed gives the same result. */
 export async function runSeed(seed: number, options: RunOptions): Promise<RunResult> {
-  const scenario = scenarioOf(seed, options.dropped);
+  const scenario = scenarioOf(seed, options);
   const simulation = new Simulation(scenario, options);
   await using _simulation = simulation;
   await simulation.live();

@@ -1,5 +1,5 @@
 import { FreshInstalls } from "./fresh-install.ts";
-import type { KnownFault } from "./known-faults.ts";
+import type { Fault } from "./known-faults.ts";
 import { type RunOptions, runSeed } from "./run-seed.ts";
 import { shrink } from "./shrink.ts";
 import type { RunResult } from "./simulation.ts";
@@ -11,11 +11,13 @@ const hourMs = 3_600_000;
 export interface Seeds {
   readonly first: number;
   readonly count: number;
+  /** Users steer their rollouts, and more is wrong with them. */
+  readonly isWorse: boolean;
 }
 
 /** Runs many seeds, and says what they met. Returns whether all are good. */
-export async function runMany({ first, count }: Seeds): Promise<boolean> {
-  await using options = await openOptions();
+export async function runMany({ first, count, isWorse }: Seeds): Promise<boolean> {
+  await using options = await openOptions(isWorse);
   const began = performance.now();
   const results = new Map<number, RunResult>();
   for (let seed = first; seed < first + count; seed += 1) {
@@ -40,8 +42,8 @@ export async function runMany({ first, count }: Seeds): Promise<boolean> {
 }
 
 /** Runs one seed. When it fails, leaves out as many events as it can while it still fails. Returns whether it is good. */
-export async function runOne(seed: number, isTraced: boolean): Promise<boolean> {
-  await using options = await openOptions();
+export async function runOne({ first: seed, isWorse }: Seeds, isTraced: boolean): Promise<boolean> {
+  await using options = await openOptions(isWorse);
   const traced: RunOptions = isTraced ? { ...options, onLine: say } : options;
   const result = await runSeed(seed, traced);
   say(`Trace ${result.traceHash}`);
@@ -52,9 +54,9 @@ export async function runOne(seed: number, isTraced: boolean): Promise<boolean> 
 }
 
 /** Runs seeds until one shows the fault that was put back. Returns whether one does. */
-export async function find({ name, problem }: KnownFault, seeds: Seeds): Promise<boolean> {
+export async function find({ name, problem }: Fault, seeds: Seeds): Promise<boolean> {
   say(`A controller that ${name}`);
-  await using open = await openOptions();
+  await using open = await openOptions(seeds.isWorse);
   // No known fault shows only then.
   const options = { ...open, quietMs: 0 };
   const { first, count } = seeds;
@@ -70,12 +72,13 @@ export async function find({ name, problem }: KnownFault, seeds: Seeds): Promise
   return false;
 }
 
-async function openOptions(): Promise<RunOptions & AsyncDisposable> {
+async function openOptions(isWorse: boolean): Promise<RunOptions & AsyncDisposable> {
   const surroundings = await openSurroundings();
   return {
     surroundings,
     installs: new FreshInstalls(surroundings),
     quietMs: hourMs,
+    isWorse,
     [Symbol.asyncDispose]: () => surroundings[Symbol.asyncDispose](),
   };
 }

@@ -12,6 +12,11 @@ const deeds = [
   "approve",
   "ill",
   "drift",
+  "pin",
+  "retry",
+  "undo",
+  "abort",
+  "waver",
 ] as const;
 
 /** What users do, and others on the spokes. */
@@ -47,6 +52,10 @@ export interface Scenario {
   readonly replicas: number;
   /** Into how many parts the replicas divide the fleet at the beginning. */
   readonly shards: number;
+  /** Users steer their rollouts, and more is wrong with them. */
+  readonly isWorse: boolean;
+  /** So many of the spokes are in the first stage of sets at the beginning. */
+  readonly canaries: number;
   /** How many clusters of a stage of a set may change at the same time. */
   readonly budgets: StageBudgets;
   /** Kinds of components that a set rolls out. */
@@ -59,13 +68,19 @@ export interface Scenario {
 export const plainRules: SetRules = {
   needsApproval: false,
   verifies: false,
+  asksGate: false,
   minReadySeconds: 0,
   soakMs: 0,
+  maxFailures: 0,
+  deadlineMs: Infinity,
+  goesBack: false,
 };
+
+type Weights = Readonly<Partial<Record<LifeKind, number>>>;
 
 /** The life of a fleet, in ms; after it nothing goes wrong any more. */
 export const lifeMs = 20 * 60_000;
-const weights: Readonly<Record<LifeKind, number>> = {
+const weights = {
   create: 8,
   version: 6,
   config: 6,
@@ -86,41 +101,76 @@ const weights: Readonly<Record<LifeKind, number>> = {
   restore: 1,
   expire: 1,
   reshard: 1,
-};
+} satisfies Weights;
+
+/** In worse lives, these besides. */
+const worseWeights = { pin: 2, retry: 1, undo: 1, abort: 1, waver: 3 } satisfies Weights;
 
 /** Where rollouts ask the users, many of these are not content with an upgrade. */
 const verifyingWeights = { version: 10, ill: 12 };
 
-/** The scenario of a seed. `dropped`: numbers of events that are left out. */
-export function scenarioOf(seed: number, dropped: ReadonlySet<number> = new Set()): Scenario {
+export interface ScenarioOptions {
+  /** Numbers of events that are left out. */
+  readonly dropped?: ReadonlySet<number>;
+  /** Worse lives are other ones than those of the same seed without it. */
+  readonly isWorse?: boolean;
+}
+
+/** The scenario of a seed. */
+export function scenarioOf(
+  seed: number,
+  { dropped = new Set(), isWorse = false }: ScenarioOptions = {},
+): Scenario {
   const random = new Random(seed);
   const spokes = random.whole(1, 5);
   const replicas = random.whole(1, 3);
   const budgets = { canary: 1, rest: random.whole(1, 2) };
   const sets = (["KnativeEventing", "KnativeServing"] as const).filter(() => random.isHit(0.45));
-  const rules = {
+  const usualRules = {
+    ...plainRules,
     needsApproval: random.isHit(0.4),
     verifies: random.isHit(0.5),
     minReadySeconds: random.pick([0, 0, 20]),
     soakMs: random.pick([0, 30_000, 60_000]),
   };
+  const rules = isWorse ? worseRules(usualRules, random) : usualRules;
+  const canaries = isWorse ? random.pick([1, 1, 2]) : 1;
   const shards = random.pick([1, 1, 1, 2, 3]);
   const events = Array.from({ length: random.whole(8, 24) }, () =>
-    eventOf(random, { ...weights, ...(rules.verifies ? verifyingWeights : {}) }),
+    eventOf(random, weightsOf(rules, isWorse)),
   )
     .toSorted((one, other) => one.atMs - other.atMs)
     .filter((_, index) => !dropped.has(index));
-  return { seed, spokes, replicas, shards, budgets, sets, rules, events };
+  return { seed, spokes, replicas, shards, isWorse, canaries, budgets, sets, rules, events };
 }
 
-function eventOf(random: Random, chances: typeof weights): LifeEvent {
+function worseRules(rules: SetRules, random: Random): SetRules {
+  return {
+    ...rules,
+    asksGate: random.isHit(0.6),
+    maxFailures: random.pick([0, 0, 1]),
+    deadlineMs: random.pick([Infinity, 360_000]),
+    goesBack: random.isHit(0.4),
+  };
+}
+
+function weightsOf({ verifies }: SetRules, isWorse: boolean): Weights {
+  return {
+    ...weights,
+    ...(isWorse && worseWeights),
+    ...(verifies && verifyingWeights),
+    ...(verifies && isWorse && { retry: 3 }),
+  };
+}
+
+function eventOf(random: Random, chances: Weights): LifeEvent {
   // Half of them come close together, where they meet.
   const atMs = random.isHit(0.5) ? random.between(0, lifeMs / 6) : random.between(0, lifeMs);
   const dice = [random.next(), random.next(), random.next()] as const;
   return { atMs, kind: kindOf(random, chances), dice };
 }
 
-function kindOf(random: Random, chances: typeof weights): LifeKind {
+function kindOf(random: Random, chances: Weights): LifeKind {
   const kinds = Object.entries(chances);
   let left = random.next() * kinds.reduce((sum, [, weight]) => sum + weight, 0);
   for (const [kind, weight] of kinds) {
@@ -135,5 +185,5 @@ export function isDeed(kind: LifeKind): kind is DeedKind {
 }
 
 function isLifeKind(text: string): text is LifeKind {
-  return text in weights;
+  return text in weights || text in worseWeights;
 }

@@ -3,7 +3,7 @@ import { scenarioOf } from "./scenario.ts";
 
 /** Leaves out the events of a failing seed, one after the other, without which it still fails. Returns a line for each event that is left. */
 export async function shrink(seed: number, options: RunOptions): Promise<readonly string[]> {
-  const { events } = scenarioOf(seed);
+  const { events } = scenarioOf(seed, options);
   const dropped = new Set<number>();
   for (const index of events.keys()) {
     dropped.add(index);

@@ -9,6 +9,7 @@ const { values } = parseArgs({
     seed: { type: "string" },
     runs: { type: "string", default: "100" },
     from: { type: "string", default: "1" },
+    worse: { type: "boolean", default: false },
     trace: { type: "boolean", default: false },
     fault: { type: "string" },
     "known-faults": { type: "boolean", default: false },
@@ -23,8 +24,9 @@ async function run(): Promise<boolean> {
   if (fault !== undefined) putBack(fault);
   // Only now: the fault has to be there before the modules of the product are loaded.
   const { find, runMany, runOne } = await import("./runs.ts");
-  if (values.seed !== undefined) return runOne(Number(values.seed), values.trace);
-  const seeds = { first: Number(values.from), count: Number(values.runs) };
+  const isWorse = values.worse || fault?.isWorse === true;
+  const seeds = { first: Number(values.seed ?? values.from), count: Number(values.runs), isWorse };
+  if (values.seed !== undefined) return runOne(seeds, values.trace);
   return fault === undefined ? runMany(seeds) : find(fault, seeds);
 }
 

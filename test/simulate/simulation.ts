@@ -3,6 +3,7 @@ import type { Log } from "../../controller/log.ts";
 import { Checks } from "./checks.ts";
 import { setOf } from "./components.ts";
 import { type SimulatedFleet, simulatedFleet } from "./fleet.ts";
+import { Gate } from "./gate.ts";
 import { Life } from "./life.ts";
 import { type Exchange, Network } from "./network.ts";
 import { Random } from "./random.ts";
@@ -66,15 +67,17 @@ export class Simulation implements AsyncDisposable {
     const random = new Random(scenario.seed ^ 0x5eed);
     this.#scenario = scenario;
     this.#trace = new Trace(options.onLine);
-    this.fleet = simulatedFleet({ time, random: random.fork(), spokes: scenario.spokes });
+    this.fleet = simulatedFleet({ ...scenario, time, random: random.fork() });
     for (const spoke of this.fleet.spokes) for (const object of foreignObjects) spoke.put(object);
     const users = this.fleet.spokes.map((spoke) => new Users(spoke, time, startMs));
+    const gate = new Gate(users, note);
     this.#checks = new Checks({
+      ...scenario,
       time,
       fleet: this.fleet,
-      budgets: scenario.budgets,
-      rules: scenario.rules,
       users,
+      gate,
+      wasCutWithin: (...cut) => this.network.wasCutWithin(...cut),
       onProblem: report,
     });
     this.network = new Network({
@@ -87,11 +90,12 @@ export class Simulation implements AsyncDisposable {
       onFault,
     });
     this.#restores = new Restores(this.fleet);
-    this.#life = new Life({ fleet: this.fleet, users, scenario, note });
+    this.#life = new Life({ time, fleet: this.fleet, users, scenario, note });
     const { fleet, network } = this;
     this.#replicas = new Replicas({
       ...options,
       shards: scenario.shards,
+      gate,
       network,
       random,
       note,
@@ -145,10 +149,10 @@ export class Simulation implements AsyncDisposable {
     this.#isSettled = true;
   }
 
-  /** Lets time pass, starts replicas again that have ended by themselves, and approves what waits for it after the life. */
+  /** Lets time pass, starts replicas again that have ended by themselves, and lets rollouts go on that wait for a user after the life. */
   async wait(ms: number): Promise<void> {
     this.#replicas.restartFailed();
-    if (this.#isSettled) this.#life.approve();
+    if (this.#isSettled) this.#life.goOn();
     await this.time.advance(ms);
   }
 

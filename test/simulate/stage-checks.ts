@@ -11,7 +11,8 @@ const momentMs = 10_000;
 
 /** A rollout of a revision, from its beginning on. */
 interface Rollout {
-  readonly number: unknown;
+  /** Number of the revision, and when a user wanted it to be tried again. */
+  readonly turn: string;
   readonly since: number;
   /** A backup of the hub had it, or knew nothing of it: not all of it was seen. */
   readonly isPartial: boolean;
@@ -63,16 +64,17 @@ export class StageChecks {
   #takeRevision({ metadata, ...object }: StoredObject): void {
     const { name, annotations, labels } = metadata;
     const number = object["revision"];
+    const turn = `${String(number)} ${annotations?.[revisionAnnotations.retriedAt] ?? ""}`;
     const isComplete = annotations?.[revisionAnnotations.completed] === String(number);
     const known = this.#rollouts.get(name);
-    if (known !== undefined && known.number === number) {
+    if (known !== undefined && known.turn === turn) {
       const component = labels?.[setLabels.kind]?.replace(/Set$/, "") ?? "";
       if (isComplete && !known.isComplete) this.#checkEnd(component, name, known);
       known.isComplete = isComplete;
     } else {
       const { time, fleet } = this.#options;
       const rollout = {
-        number,
+        turn,
         since: time.nowMs,
         isPartial: fleet.hub.isRestoredWithin(unheardMs),
         isComplete,
@@ -116,12 +118,15 @@ export class StageChecks {
   /** A rollout is complete: each cluster that was there from its beginning had to be ready. */
   #checkEnd(kind: string, revision: string, rollout: Rollout): void {
     if (rollout.isPartial) return;
-    for (const { name } of this.#options.fleet.spokes) {
+    const unready = this.#options.fleet.spokes.flatMap(({ name }) => {
       const standing = this.#standings.get(placeOf(kind, name));
       const isOf = standing?.revision === revision;
-      if (this.#hasJoined(name, rollout) || (isOf && standing.wholeSince !== undefined)) continue;
-      this.#options.onProblem(`${kind}Set is complete though ${name} was never ready`);
-    }
+      const isFine = this.#hasJoined(name, rollout) || (isOf && standing.wholeSince !== undefined);
+      return isFine ? [] : name;
+    });
+    // As many may fail in each of two stages.
+    if (unready.length <= 2 * this.#options.rules.maxFailures) return;
+    this.#options.onProblem(`${kind}Set is complete though ${unready.join(", ")} was never ready`);
   }
 
   /** Whether a rollout does not wait for a cluster: it is held, or came to its stage late. */
@@ -137,15 +142,16 @@ export class StageChecks {
     const { time, fleet, memberships, rules, onProblem } = this.#options;
     const begins = `Stage rest of ${first.kind} begins with ${first.metadata.name}`;
     const members = fleet.spokes.filter(({ name }) => memberships.stageOf(name) === "canary");
-    for (const { name } of members) {
-      if (this.#hasJoined(name, rollout)) continue;
+    const unproven = members.flatMap(({ name }) => {
+      if (this.#hasJoined(name, rollout)) return [];
       const standing = this.#standings.get(placeOf(first.kind, name));
       if (standing?.revision !== revisionIn(first) || standing?.wholeSince === undefined) {
-        onProblem(`${begins} while ${name} of stage canary was never ready`);
-      } else if (wholeMs(standing, time.nowMs) < rules.soakMs - clocksMs) {
-        onProblem(`${begins} when ${name} of stage canary was ready for too short a time`);
+        return `${begins} while ${name} of stage canary was never ready`;
       }
-    }
+      if (wholeMs(standing, time.nowMs) >= rules.soakMs - clocksMs) return [];
+      return `${begins} when ${name} of stage canary was ready for too short a time`;
+    });
+    if (unproven.length > rules.maxFailures) for (const text of unproven) onProblem(text);
     const isProven = [...rollout.canaries].some(
       (place) => this.#standings.get(place)?.wholeSince !== undefined,
     );

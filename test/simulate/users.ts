@@ -5,10 +5,16 @@ import { type Answer, StatusError } from "../simulator/answers.ts";
 import type { SimulatedCluster } from "./cluster.ts";
 import type { VirtualTime } from "./virtual-time.ts";
 
-/** What the users of a spoke notice: a workload of theirs that is not ready, a measure that is bad, or nobody who says what it is. */
-export type Ill = "workload" | "measure" | "silence";
+/** What is wrong with a spoke: a workload of its users is not ready, a measure is bad, or nobody says what it is. */
+export const usualIlls = ["workload", "measure", "silence"] as const;
 
-export const ills: readonly Ill[] = ["workload", "measure", "silence"];
+/** In worse lives, a measure is bad now and then, too, the gate denies the cluster or does not decide, or no new pods start. */
+export const worseIlls = [...usualIlls, "flapping", "denial", "doubt", "stuck"] as const;
+
+export type Ill = (typeof worseIlls)[number];
+
+/** A measure that is bad now and then is bad for so long, then good, and so on. */
+const flapMs = 45_000;
 
 /** The users of one spoke: a workload, and a Prometheus. */
 export class Users {
@@ -17,6 +23,9 @@ export class Users {
   readonly #startMs: number;
   /** Since when each ill has been there without a break, in ms of the simulation. */
   readonly #ills = new Map<Ill, number>();
+  /** When something was wrong last, in ms of the simulation. */
+  #illAt = -Infinity;
+  #begunAt = -Infinity;
   #armed: { readonly ill: Ill; readonly afterMs: number; readonly ms: number } | undefined;
   /** Counts what was begun, so that an end of before ends nothing else. */
   #begun = 0;
@@ -28,6 +37,7 @@ export class Users {
     for (const object of userObjects) cluster.put(object);
     this.#setReady(true);
     cluster.answerProxy = () => this.#measure();
+    cluster.mayStart = () => !this.#ills.has("stuck");
     cluster.store.listen(({ type, object: { kind, metadata } }) => {
       const isUpgrade = type === "MODIFIED" && (metadata.generation ?? 1) > 1;
       if (kind !== "Deployment" || !isUpgrade) return;
@@ -40,6 +50,16 @@ export class Users {
     return this.#ills.get(ill);
   }
 
+  /** When an ill began last, in ms of the simulation. */
+  get begunAt(): number {
+    return this.#begunAt;
+  }
+
+  /** Whether anything was wrong within so long. */
+  wasIllWithin(ms: number): boolean {
+    return this.#ills.size > 0 || this.#time.nowMs - this.#illAt < ms;
+  }
+
   /** Lets something break with the next change of a Deployment of ours, `afterMs` later and for `ms`. */
   arm(ill: Ill, afterMs: number, ms: number): void {
     this.#armed = { ill, afterMs, ms };
@@ -49,6 +69,7 @@ export class Users {
   break(ill: Ill, ms: number): void {
     if (this.#ills.has(ill)) return;
     this.#ills.set(ill, this.#time.nowMs);
+    this.#begunAt = this.#time.nowMs;
     if (ill === "workload") this.#setReady(false);
     this.#begun += 1;
     const begun = this.#begun;
@@ -60,6 +81,7 @@ export class Users {
   /** Everything is well again. */
   mend(): void {
     this.#armed = undefined;
+    if (this.#ills.size > 0) this.#illAt = this.#time.nowMs;
     if (this.#ills.delete("workload")) this.#setReady(true);
     this.#ills.clear();
   }
@@ -93,7 +115,9 @@ export class Users {
     if (this.#ills.has("silence")) {
       return new StatusError({ status: 503, reason: "ServiceUnavailable" }, "no endpoints").answer;
     }
-    const value = [0, this.#ills.has("measure") ? "1" : "0"];
+    const flappingMs = this.#time.nowMs - (this.#ills.get("flapping") ?? Infinity);
+    const isBad = this.#ills.has("measure") || Math.floor(flappingMs / flapMs) % 2 === 0;
+    const value = [0, isBad ? "1" : "0"];
     return {
       status: 200,
       body: { status: "success", data: { resultType: "scalar", result: value } },
@@ -101,20 +125,22 @@ export class Users {
   }
 }
 
-/** What a set asks about the users of a cluster. */
-export const verify = {
-  workloads: { maxNewlyBroken: 0, within: "1m" },
-  checks: [
-    {
-      name: "errors",
-      prometheus: {
-        service: { namespace: "apps", name: "prometheus", port: 9090, scheme: "http" },
-        query: "errors",
-        max: 0.5,
-      },
-    },
-  ],
+const errors = {
+  name: "errors",
+  prometheus: {
+    service: { namespace: "apps", name: "prometheus", port: 9090, scheme: "http" },
+    query: "errors",
+    max: 0.5,
+  },
 };
+
+const gate = { name: "gate", webhook: { url: "https://gate.simulated/knfleet" } };
+
+/** What a set asks about the users of a cluster, and the gate, if it does. */
+export function verifyOf(asksGate: boolean): object {
+  const workloads = { maxNewlyBroken: 0, within: "1m" };
+  return { workloads, checks: asksGate ? [errors, gate] : [errors] };
+}
 
 const owner = { owner: "somebody" };
 /** Of somebody's kind, which its controller has written long ago. */

@@ -3,6 +3,8 @@ import { timestampOf } from "../../api/conditions.ts";
 import { valueAt } from "../fleet/json-record.ts";
 import type { ObjectStore, StoredObject } from "./object-store.ts";
 
+/** Pods that cannot start try again after so long. */
+const stuckMs = 5_000;
 const workloads: readonly string[] = ["Deployment", "StatefulSet", "DaemonSet"];
 
 /** Plays the controllers of a cluster on one virtual spoke: status of workloads, Jobs, definitions and namespaces, and the garbage collector. */
@@ -10,14 +12,21 @@ export class VirtualControllers implements Disposable {
   readonly #store: ObjectStore;
   readonly #clock: Clock;
   readonly #availableAfterMs: () => number;
+  readonly #mayStart: () => boolean;
   readonly #timers = new Set<Disposable>();
   readonly #listening: Disposable;
 
-  /** `availableAfterMs`: how long pods take to start. */
-  constructor(store: ObjectStore, clock: Clock, availableAfterMs: () => number) {
+  /** `availableAfterMs`: how long pods take to start; `mayStart`: whether they can now, default: always. */
+  constructor(
+    store: ObjectStore,
+    clock: Clock,
+    availableAfterMs: () => number,
+    mayStart: () => boolean = () => true,
+  ) {
     this.#store = store;
     this.#clock = clock;
     this.#availableAfterMs = availableAfterMs;
+    this.#mayStart = mayStart;
     this.#listening = store.listen(({ type, object }) => {
       if (type === "DELETED") this.#collect(object);
       else this.#settle(object);
@@ -33,7 +42,7 @@ export class VirtualControllers implements Disposable {
     const { kind, metadata } = object;
     const observed = valueAt(object, "status", "observedGeneration");
     if (workloads.includes(kind) && observed !== metadata.generation) {
-      return this.#later(this.#availableAfterMs(), () => this.#make(object, availableStatus));
+      return this.#startPods(object, this.#availableAfterMs());
     }
     if (kind === "Job" && object["status"] === undefined) {
       return this.#later(this.#availableAfterMs(), () =>
@@ -43,6 +52,13 @@ export class VirtualControllers implements Disposable {
     if (kind === "CustomResourceDefinition" && object["status"] === undefined) {
       this.#later(0, () => this.#make(object, (_, time) => establishedStatus(time)));
     }
+  }
+
+  #startPods(object: StoredObject, ms: number): void {
+    this.#later(ms, () => {
+      if (this.#mayStart()) this.#make(object, availableStatus);
+      else this.#startPods(object, stuckMs);
+    });
   }
 
   /** Writes a status, if the object is still the one that it is for. */
