@@ -116,20 +116,28 @@ export function withLossStep(state: InstallState, step: LossStep): InstallState 
   return { ...state, anchor: { ...anchor, lossSteps: new Set([...anchor.lossSteps, step]) } };
 }
 
-/** After an object was accepted. `appliedAt`: when the apply changed it, where that is known. */
-export function withAccepted(
-  state: InstallState,
-  entry: InventoryEntry,
-  appliedAt?: number,
-): InstallState {
-  const id = objectId(entry);
-  const isTimed = appliedAt !== undefined;
+/** An object that was accepted. `appliedAt`: when the apply changed it, where that is known. */
+export interface Accepted {
+  readonly entry: InventoryEntry;
+  readonly appliedAt?: number | undefined;
+}
+
+/** After objects were accepted, in their order. One copy serves all of them: an install has some 200. */
+export function withAccepted(state: InstallState, accepted: readonly Accepted[]): InstallState {
+  const byId = accepted.map((one) => [objectId(one.entry), one] as const);
+  const times = byId.flatMap(([id, { appliedAt }]) =>
+    appliedAt === undefined ? [] : [[id, appliedAt] as const],
+  );
+  const jobs = byId.filter(([, { entry }]) => mayBeGone(entry));
   return {
     ...state,
-    anchor: withEntry(state.anchor, id, entry),
-    appliedAt: isTimed ? new Map(state.appliedAt).set(id, appliedAt) : state.appliedAt,
-    audited: state.audited && new Set(state.audited).add(id),
-    jobs: mayBeGone(entry) ? withLiveJob(state.jobs, id) : state.jobs,
+    anchor: withEntries(
+      state.anchor,
+      byId.map(([id, { entry }]) => [id, entry]),
+    ),
+    appliedAt: new Map([...state.appliedAt, ...times]),
+    audited: state.audited && new Set([...state.audited, ...byId.map(([id]) => id)]),
+    jobs: jobs.reduce((all, [id]) => withLiveJob(all, id), state.jobs),
   };
 }
 
@@ -190,9 +198,12 @@ export function isStored({ anchor }: InstallState, inventory: Inventory): boolea
   return anchor.kind === "anchored" && anchor.digest === digestOf(encodeInventory(inventory));
 }
 
-function withEntry(anchor: AnchorState, id: string, entry: InventoryEntry): AnchorState {
+function withEntries(
+  anchor: AnchorState,
+  accepted: readonly (readonly [id: string, entry: InventoryEntry])[],
+): AnchorState {
   if (anchor.kind !== "anchored" || anchor.inventory === undefined) return anchor;
-  const entries = new Map(anchor.inventory.entries).set(id, entry);
+  const entries = new Map([...anchor.inventory.entries, ...accepted]);
   return { ...anchor, inventory: { ...anchor.inventory, entries } };
 }
 

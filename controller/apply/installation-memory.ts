@@ -1,4 +1,4 @@
-import { initialState, type InstallState } from "./install-state.ts";
+import { type Accepted, initialState, type InstallState, withAccepted } from "./install-state.ts";
 import { InventoryKinds } from "./inventory-kinds.ts";
 import { WebhookNames } from "./webhook-names.ts";
 
@@ -14,13 +14,24 @@ export class InstallationMemory {
   /** The configurations of webhooks: answers that are kept, no state. */
   readonly webhooks = new WebhookNames();
   #state = initialState;
+  /** What was accepted since the state was asked for. */
+  #accepted: Accepted[] = [];
 
   get state(): InstallState {
+    if (this.#accepted.length > 0) {
+      this.#state = withAccepted(this.#state, this.#accepted);
+      this.#accepted = [];
+    }
     return this.#state;
+  }
+
+  /** Takes in that an object was accepted. */
+  accept(accepted: Accepted): void {
+    this.#accepted.push(accepted);
   }
 
   /** Replaces the state. `next` is pure. */
   become(next: (state: InstallState) => InstallState): void {
-    this.#state = next(this.#state);
+    this.#state = next(this.state);
   }
 }

@@ -21,7 +21,7 @@ import { type Progress, sorted, type Trouble, waitingFor } from "./change-set.ts
 import { isInConflict, withManagers, withoutRepair, withRepair } from "./filters/conflicts.ts";
 import { type OwnPlan, ownPlan } from "./filters/shared-objects.ts";
 import type { InstallAttempt, RecordedAttempt } from "./install-attempt.ts";
-import { entryOf, isToAudit, withAccepted } from "./install-state.ts";
+import { entryOf, isToAudit } from "./install-state.ts";
 import { watchAnchor } from "./observe-objects.ts";
 import { pruneAll } from "./prune-obsolete.ts";
 import { keyWithout, type Pruned } from "./prune.ts";
@@ -248,7 +248,8 @@ function applyDeps(
   const { clock, log, onProgress, pendingChanges } = attempt.deps;
   const { namespace, fieldManager } = target;
   // As they are now: the watch may be sooner than an answer.
-  const audited = new Map(memory.state.audited && observation.objects());
+  const { state } = memory;
+  const audited = new Map(state.audited && observation.objects());
   return {
     clock,
     installNamespace: namespace,
@@ -258,7 +259,7 @@ function applyDeps(
     onApplied: (object, answer) => {
       const { key, id, hash, sentHash = hash } = object;
       const sighting = observedObject(answer, fieldManager);
-      const sent = isToAudit(memory.state, id) ? entryOf(memory.state, id) : undefined;
+      const sent = isToAudit(state, id) ? entryOf(state, id) : undefined;
       const isCorrected = sent?.hash === hash && isCorrection(sent, audited.get(id), sighting);
       const isRepaired = plan.drifted.has(id) && !requests.changedNothing(object, answer);
       if (isRepaired || isCorrected) corrected.add(id);
@@ -266,8 +267,7 @@ function applyDeps(
       observation.note([sighting]);
       const entry = { ...key, hash: sentHash, ...(fingerprint !== undefined && { fingerprint }) };
       // Another component may apply a CRD under the same name.
-      const at = outlives(key) ? undefined : appliedAt;
-      memory.become((state) => withAccepted(state, entry, at));
+      memory.accept({ entry, appliedAt: outlives(key) ? undefined : appliedAt });
     },
     onRefused: ({ key }, err) => {
       if (err.status === 404 && !err.isStatus) memory.kinds.forget(key);

@@ -31,7 +31,7 @@ const before: Inventory = {
 const accepted = { ...config, hash: "new", fingerprint: "f" };
 
 function remembering(): InstallState {
-  return withAccepted(withReadAnchor(initialState, anchorWith(before)), accepted);
+  return withAccepted(withReadAnchor(initialState, anchorWith(before)), [{ entry: accepted }]);
 }
 
 test("an audit is due of each object until that is accepted, and asked for again of all", () => {
@@ -40,7 +40,7 @@ test("an audit is due of each object until that is accepted, and asked for again
   expect(isToAudit(state, id)).toBe(false);
   state = withAudit(state);
   expect(isToAudit(state, id)).toBe(true);
-  state = withAccepted(state, accepted);
+  state = withAccepted(state, [{ entry: accepted }]);
   expect(isToAudit(state, id)).toBe(false);
   expect(isToAudit(state, "another")).toBe(true);
   state = withAudit(state);
@@ -97,7 +97,7 @@ describe("what is known of an installation", () => {
     const [wanted] = desired.objects;
     expect(inventoryFor(state, desired, false).entries).toEqual([{ ...accepted, hash: "" }]);
     const replacing = { ...accepted, hash: wanted?.hash ?? "" };
-    state = withAccepted(state, replacing);
+    state = withAccepted(state, [{ entry: replacing }]);
     expect(inventoryFor(state, desired, false).entries).toEqual([replacing]);
   });
 
