@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { isMap, isScalar, parse, parseDocument, type YAMLMap } from "yaml";
 
 import { isRecord } from "../../api/fields.ts";
+import { markdownTable } from "./markdown-table.ts";
 import { runGenerator } from "./run-program.ts";
 
 const usage = `Usage: npm run chart-readme [-- --check]
@@ -49,14 +50,7 @@ export function readmeOf(schemaText: string, valuesText: string): string {
   const schema: unknown = JSON.parse(schemaText);
   const values: unknown = parse(valuesText);
   const rows = rowsOf(schema, values, "").map(cellsOf);
-  const cells = [["value", "default", "meaning"], ...rows];
-  const widths = [0, 1, 2].map((column) =>
-    Math.max(...cells.map((row) => (row[column] ?? "").length)),
-  );
-  const line = (row: readonly string[]) =>
-    `| ${row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join(" | ")} |`;
-  const rule = `| ${widths.map((width) => "-".repeat(width)).join(" | ")} |`;
-  return [head + line(cells[0] ?? []), rule, ...rows.map(line), ""].join("\n");
+  return `${head}${markdownTable(["value", "default", "meaning"], rows)}\n`;
 }
 
 function rowsOf(schema: unknown, values: unknown, path: string): readonly Row[] {

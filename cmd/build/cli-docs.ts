@@ -10,6 +10,7 @@ import { exitCodeMeanings, exitCodesOf } from "../kubectl/exit-codes.ts";
 import type { Examples } from "../kubectl/help.ts";
 import { knfOf } from "../kubectl/output/knf-of.ts";
 import { ownReasons } from "../kubectl/output/own-reasons.ts";
+import { markdownTable } from "./markdown-table.ts";
 import { runGenerator } from "./run-program.ts";
 
 const usage = `Usage: npm run cli-docs [-- --check]
@@ -118,13 +119,12 @@ function examplesOf(examples: Examples): string {
 }
 
 function referenceOf(entry: CommandEntry): string {
-  const flags = entry.options.length === 0 ? "" : `${listOfFlags(entry.options)}\n\n`;
-  const codes = Object.entries(exitCodesOf[entry.name] ?? {});
-  const own = codes.length === 0 ? "" : `${listOfCodes(Object.fromEntries(codes))}\n\n`;
+  const flags = listOfFlags(entry.options);
+  const codes = listOfCodes(exitCodesOf[entry.name] ?? {});
   const output = outputOf(entry);
   return [
-    `## Flags\n\n${flags}${flags === "" ? "Those" : "And those"} of [every command](flags.md).`,
-    `## Exit codes\n\n${own}${own === "" ? "Those" : "All others are those"} of [every command](../cli.md#exit-codes).`,
+    `## Flags\n\n${flags === "" ? "Those" : `${flags}\n\nAnd those`} of [every command](flags.md).`,
+    `## Exit codes\n\n${codes === "" ? "Those" : `${codes}\n\nAll others are those`} of [every command](../cli.md#exit-codes).`,
     ...(output === "" ? [] : [`## Output and bundles\n\n${output}`]),
   ].join("\n\n");
 }
@@ -162,12 +162,7 @@ function tableOfReasons(): string {
   const rows = Object.entries(ownReasons).map(
     ([name, meaning]) => [`\`${name}\``, knfOf(name) ?? "", markdown(meaning)] as const,
   );
-  const cells = [["reason", "number", "meaning"] as const, ...rows];
-  const widths = [0, 1, 2].map((at) => Math.max(...cells.map((row) => row[at]?.length ?? 0)));
-  const line = (row: readonly string[], fill = " "): string =>
-    `| ${row.map((cell, at) => cell.padEnd(widths[at] ?? 0, fill)).join(" | ")} |`;
-  const [head = [], ...others] = cells;
-  return [line(head), line(["", "", ""], "-"), ...others.map((row) => line(row))].join("\n");
+  return markdownTable(["reason", "number", "meaning"], rows);
 }
 
 /** Text for a terminal as Markdown: what Markdown would read as marks is quoted, and pages of docs become links. */
