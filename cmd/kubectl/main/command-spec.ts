@@ -20,7 +20,7 @@ export interface Arguments {
     readonly name: string;
     readonly text: string;
     readonly isRequired?: true;
-    /** They name one thing, in the namespace that the tool demands with it. */
+    /** It is the name of one thing. The tool then requires `namespace`, too. */
     readonly isOne?: true;
   };
 }

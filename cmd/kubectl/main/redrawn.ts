@@ -7,7 +7,7 @@ export function isRedrawn({ isTTY }: Output, env: Terminal["env"]): boolean {
   return isTTY === true && env["TERM"] !== "dumb";
 }
 
-/** The place of a report that goes on, which each text takes from the one before. The same text again is not written. */
+/** Where a report that goes on is shown. Each text replaces the one before it. The same text is not written again. */
 export class Place implements Output {
   readonly #output: Output;
   readonly #isDrawn: boolean;

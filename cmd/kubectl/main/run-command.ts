@@ -5,6 +5,7 @@ import { type ActionInput, printFailedReport } from "../action.ts";
 import { type ExitCode, exitCodes } from "../errors.ts";
 import { Fleet } from "../fleet/fleet.ts";
 import { isDocument, jsonLine } from "../output/output-format.ts";
+import { withOutput } from "../output/paged-output.ts";
 import { commandsOf, renderFailure, withHubSteps } from "../output/steps.ts";
 import { documentOutput } from "../output/terminal.ts";
 import { type CommandFlags, valuesOf } from "./command-flags.ts";
@@ -83,17 +84,15 @@ async function followReport<Item>(
   const { flags, terminal } = input;
   const { stdout, env } = terminal;
   const isDrawn = isRedrawn(stdout, env) && !isDocument(flags);
-  const output = report.redraws === true ? new Place(stdout, isDrawn) : stdout;
+  const shown =
+    report.redraws === true ? withOutput(terminal, new Place(stdout, isDrawn)) : terminal;
   // What has a wrong form is told with the first report.
   const quiet = { ...flags, malformed: undefined };
   const show = async (part: Report<Item>, headers: boolean): Promise<void> => {
-    if (isDocument(flags)) output.write(part.items.map(jsonLine).join(""));
+    if (isDocument(flags)) shown.stdout.write(part.items.map(jsonLine).join(""));
     else {
-      const shown = part === report ? flags : quiet;
-      await printReport(kind, part, {
-        terminal: { ...terminal, stdout: output },
-        flags: { ...shown, headers },
-      });
+      const told = part === report ? flags : quiet;
+      await printReport(kind, part, { terminal: shown, flags: { ...told, headers } });
     }
   };
   await show(report, flags.headers);

@@ -1,6 +1,7 @@
 import { plainText } from "../../../api/foreign-text.ts";
 import { type ActionInput, tableText } from "../action.ts";
 import { isTable } from "../output/output-format.ts";
+import { withOutput } from "../output/paged-output.ts";
 import { commandsOf, renderFailure, withHubSteps } from "../output/steps.ts";
 import type { Table } from "../output/table.ts";
 import { askForAgreement, documentOutput } from "../output/terminal.ts";
@@ -56,11 +57,7 @@ export class Talk {
     this.write(
       isTable(this.#flags)
         ? tableText(table, this.#flags, this.#terminal)
-        : tableText(
-            table,
-            { ...this.#flags, output: "wide" },
-            { ...this.#terminal, stdout: stderr },
-          ),
+        : tableText(table, { ...this.#flags, output: "wide" }, withOutput(this.#terminal, stderr)),
     );
   }
 
@@ -72,7 +69,7 @@ export class Talk {
     } else if (!this.#flags.quiet) {
       await printReport("", report, {
         flags: { ...this.#flags, output: "table" },
-        terminal: { ...this.#terminal, stdout: stderr },
+        terminal: withOutput(this.#terminal, stderr),
       });
     }
   }
