@@ -6,7 +6,7 @@ import { exitCodeMeanings, exitCodesOf } from "./exit-codes.ts";
 /** Examples of a command: the line and its purpose. */
 export type Examples = readonly (readonly [line: string, what: string])[];
 
-/** Help as text: what the command does, examples, usage, commands, flags, exit codes. Those of the command with this name, else of all. */
+/** Help as text: what the command does, examples, usage, commands, flags, exit codes. `name`: the command whose own exit codes are shown. Without it: those of all commands. */
 export function formatHelp(
   examples: Examples,
   name = "",

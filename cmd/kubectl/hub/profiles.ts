@@ -87,6 +87,12 @@ export const profileHint: readonly string[] = [
   "kubectl get clusterprofiles.multicluster.x-k8s.io -A",
 ];
 
+/** The ClusterProfile of a command that takes exactly one. Throws UsageError. */
+export function onlyProfileName([name, ...others]: readonly string[]): string {
+  if (name !== undefined && others.length === 0) return name;
+  throw new UsageError("Name one ClusterProfile", profileHint);
+}
+
 /** Finds the only ClusterProfile of a name in all namespaces. Throws UsageError for a name that several namespaces have, and the errors of KubeClient. */
 export async function findProfileAnywhere(
   name: string,

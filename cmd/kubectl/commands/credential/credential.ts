@@ -4,7 +4,7 @@ import { timestampOf } from "../../../../api/conditions.ts";
 import { isRecord, jsonOf } from "../../../../api/fields.ts";
 import { UsageError } from "../../errors.ts";
 import type { Fleet } from "../../fleet/fleet.ts";
-import { profileId, profileHint, findProfile } from "../../hub/profiles.ts";
+import { profileId, findProfile, onlyProfileName } from "../../hub/profiles.ts";
 import type { Answer } from "../../main/report.ts";
 import { words } from "../../output/steps.ts";
 import { waysOf } from "../../spokes/spoke-reading.ts";
@@ -12,10 +12,7 @@ import { waysOf } from "../../spokes/spoke-reading.ts";
 /** What a kubeconfig's `exec` runs: an ExecCredential. Throws UsageError, and FleetError. */
 export async function giveCredential(fleet: Fleet): Promise<Answer> {
   const { args, env, flags, signal } = fleet;
-  const [name, ...more] = args;
-  if (name === undefined || more.length > 0) {
-    throw new UsageError("Name one ClusterProfile", profileHint);
-  }
+  const name = onlyProfileName(args);
   if (fleet.asInput({}).terminal.stdout.isTTY === true) {
     throw new UsageError("A credential is not printed on a terminal: programs read it", [
       words("kubectl", "knfleet", "connect", name),

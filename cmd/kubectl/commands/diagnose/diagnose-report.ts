@@ -14,12 +14,13 @@ import {
   type Diagnosis,
   type DiagnosisReport,
   type Target,
+  isSetTarget,
 } from "./diagnosis.ts";
 import { prepareWalk } from "./prepare-walk.ts";
 import { selectTargets } from "./targets.ts";
 import type { Vantage } from "./vantages.ts";
 import type { Elsewhere } from "./walk-elsewhere.ts";
-import { isSetTarget, troubledClusters, withClusters } from "./walk-set.ts";
+import { troubledClusters, withClusters } from "./walk-set.ts";
 import type { WalkContext } from "./walk.ts";
 
 type Input = ActionInput<DiagnoseFlags>;

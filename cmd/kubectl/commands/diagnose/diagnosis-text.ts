@@ -3,7 +3,7 @@ import type { Report } from "../../main/report.ts";
 import { type Commands, numberedSteps, stepLine, words as shellWords } from "../../output/steps.ts";
 import type { Table, Tone } from "../../output/table.ts";
 import { padText, textWidth, wrappedStep, wrapText } from "../../output/text-width.ts";
-import type { Diagnosis, DiagnosisReport, RootCause } from "./diagnosis.ts";
+import { type Diagnosis, type DiagnosisReport, isSetTarget, type RootCause } from "./diagnosis.ts";
 import type { Hop, HopState } from "./hops/hop.ts";
 
 /** The report of walks: one walk as a list of its steps, several as a table. */
@@ -11,7 +11,7 @@ export function diagnosisView(document: DiagnosisReport, commands: Commands): Re
   const { items, summary, errors, complete, cliVersion } = document;
   const [first, ...others] = items;
   // The walk to a set is told in full, and those to its clusters are a row each.
-  const sets = items.filter(({ target }) => groupOf[target.kind] === "knfleet.dev");
+  const sets = items.filter(({ target }) => isSetTarget(target));
   const only = others.length === 0 || sets.length === 1 ? (sets[0] ?? first) : undefined;
   return {
     items,

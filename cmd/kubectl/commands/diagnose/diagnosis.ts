@@ -1,15 +1,24 @@
 import type { ComponentKind } from "../../../../api/component.ts";
-import type { FleetSetKind } from "../../../../api/fleet-set.ts";
+import { type FleetSetKind, fleetSetKinds } from "../../../../api/fleet-set.ts";
 import { type KnfCode, knfCodes } from "../../../../api/knf/knf-codes.ts";
 import type { NamespacedName } from "../../../../api/kubernetes.ts";
 import type { FilenameFlag } from "../../common-options.ts";
 import type { ReportDocument } from "../../output/report.ts";
+import type { PlacedSet } from "../rollout/rollout-steps.ts";
 import type { Finding, Hop, HopId, HopState } from "./hops/hop.ts";
 import type { Vantage } from "./vantages.ts";
 
 /** Target of a walk. */
 export interface Target extends NamespacedName {
   readonly kind: ComponentKind | FleetSetKind | "ClusterProfile";
+}
+
+/** A set as a target. */
+export type SetTarget = PlacedSet & Target;
+
+/** Whether a target is a fleet set. */
+export function isSetTarget(target: Target): target is SetTarget {
+  return Object.hasOwn(fleetSetKinds, target.kind);
 }
 
 export function isSameTarget(one: Target, other: Target): boolean {

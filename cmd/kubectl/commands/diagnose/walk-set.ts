@@ -15,19 +15,11 @@ import { deletionText } from "../../hub/set-view.ts";
 import { refusedStatusOf } from "../../hub/warnings.ts";
 import { words } from "../../output/steps.ts";
 import { failedPhases, isObserved, rolloutItemOf } from "../rollout/rollout-item.ts";
-import { type PlacedSet, rolloutSteps } from "../rollout/rollout-steps.ts";
-import { type Diagnosis, isSameTarget, type Target } from "./diagnosis.ts";
+import { rolloutSteps } from "../rollout/rollout-steps.ts";
+import { type Diagnosis, isSameTarget, type SetTarget, type Target } from "./diagnosis.ts";
 import { listComponents } from "./hops/component-hops.ts";
 import { failed, finding, type Finding, type HopResult, passed, passedWith } from "./hops/hop.ts";
 import type { StepValue, Walk } from "./walk.ts";
-
-/** A set as a target. */
-export type SetTarget = PlacedSet & Target;
-
-/** Whether a target is a fleet set. */
-export function isSetTarget(target: Target): target is SetTarget {
-  return Object.hasOwn(fleetSetKinds, target.kind);
-}
 
 interface HubAccess {
   readonly hub: KubeClient;

@@ -11,7 +11,7 @@ import { managedClusterOf } from "../../../../api/delivery.ts";
 import type { NamespacedName } from "../../../../api/kubernetes.ts";
 import { type Controllers, soleController } from "../../hub/find-controller.ts";
 import { servingOf } from "../../hub/replicas.ts";
-import type { Target } from "./diagnosis.ts";
+import { isSetTarget, type Target } from "./diagnosis.ts";
 import { hubServer, requestFinding, spokeServer } from "./explain-error.ts";
 import { checkDeletion, checkDuplicates, readComponent } from "./hops/component-hops.ts";
 import { checkReplica } from "./hops/controller-hop.ts";
@@ -30,7 +30,7 @@ import { authenticate, spokeClient, type SpokeSession } from "./spoke-session.ts
 import type { HubWalk } from "./walk-hub.ts";
 import { walkInstallation } from "./walk-installation.ts";
 import { walkNetwork } from "./walk-network.ts";
-import { isSetTarget, walkSet } from "./walk-set.ts";
+import { walkSet } from "./walk-set.ts";
 import { type StepValue, Walk, type WalkContext } from "./walk.ts";
 
 interface WalkDeps {

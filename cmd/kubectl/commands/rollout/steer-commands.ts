@@ -4,7 +4,7 @@ import { oneSet, setNeedsFleet, setText } from "./set-argument.ts";
 
 const annotates = "Only annotations of the set are written.";
 const dryRun = toggle("--dry-run", "let the hub check the change, but write nothing");
-// A flag of all commands, too: its value is that of those.
+// All commands have a flag of this name, too. The parser puts the value there: `fleet.flags.reason`.
 const requiredReason = worded("--reason <text>", "why, for people; required");
 const steers = { reachesSpokes: false, needsFleet: setNeedsFleet } as const;
 

@@ -1,7 +1,5 @@
 import { ApiError } from "../../../../access/kube/api-error.ts";
 import type { KubeClient } from "../../../../access/kube/kube-client.ts";
-import { withTimeout } from "../../../../access/time/deadline.ts";
-import { systemClock } from "../../../../access/time/system-clock.ts";
 import type { ClusterProfileRef } from "../../../../api/component.ts";
 import { timestampOf } from "../../../../api/conditions.ts";
 import { FleetError } from "../../../../api/errors.ts";
@@ -111,11 +109,10 @@ type Decide = (
 const tries = 5;
 
 async function steer(fleet: Fleet, { dryRun }: WriteFlags, decide: Decide): Promise<Answer> {
-  const { flags, signal } = fleet;
+  const { flags } = fleet;
   checkWriteFormat(flags);
-  const { hub, hubTimeoutMs } = await fleet.access();
-  const late = () => withTimeout(systemClock, hubTimeoutMs, signal);
-  const user = async (): Promise<string> => (await whoAmI(hub, late())).username;
+  const { hub } = await fleet.access();
+  const user = (): Promise<string> => callerOf(fleet);
   let first: Steering | undefined;
   for (let left = tries; ; left -= 1) {
     // oxlint-disable no-await-in-loop -- each try follows from the one before
@@ -127,13 +124,12 @@ async function steer(fleet: Fleet, { dryRun }: WriteFlags, decide: Decide): Prom
     if (steering.kind === "unchanged") return await told(set, steering.said, flags);
     if (!isSameJson(steering, first)) return changedMeanwhile(set);
     const { namespace, name, uid, resourceVersion } = set.metadata;
+    const ref = { resource: knownResource(fleetSetApiVersion, set.kind), namespace, name };
     const annotations = await annotationsOf(steering, fleet.now(), user);
     try {
-      const written = await hub.patch(
-        { resource: knownResource(fleetSetApiVersion, set.kind), namespace, name },
-        { metadata: { uid, resourceVersion, annotations } },
-        { fieldManager, dryRun },
-        late(),
+      const patch = { metadata: { uid, resourceVersion, annotations } };
+      const written = await fleet.askHub((asked, deadline) =>
+        asked.patch(ref, patch, { fieldManager, dryRun }, deadline),
       );
       const answer = await told({ ...set, ...written }, writtenText(steering.said, dryRun), flags);
       const { warning } = steering;
@@ -161,6 +157,11 @@ async function annotationsOf(
   return { ...annotations, ...deedAnnotation(deed, now, await nameOf(user)) };
 }
 
+/** The name of the caller, as the hub knows it. Throws the errors of KubeClient. */
+export async function callerOf(fleet: Fleet): Promise<string> {
+  return (await fleet.askHub(whoAmI)).username;
+}
+
 /** The name of the caller; undefined on a hub before Kubernetes 1.28, which cannot tell it. Any other failure is thrown: a record without a name proves little. */
 export async function nameOf(user: () => Promise<string>): Promise<string | undefined> {
   try {
@@ -181,7 +182,7 @@ export function deedAnnotation(
   return { [`${steeringKeys.did}${what}`]: JSON.stringify(deed) };
 }
 
-/** Why a set is not written that asks for another decision than the one that was read first: nobody has looked at that one. */
+/** The answer when the set was changed meanwhile and the decision would be another one now. Nothing is written, because nobody has seen the new state. */
 export function changedMeanwhile(set: FleetSet, verb = "status"): Answer {
   const next = [rolloutCommand(verb, placedSetOf(set))];
   return refusal("The set was changed in the meantime: nothing was written", next);

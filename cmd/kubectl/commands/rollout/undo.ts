@@ -1,10 +1,7 @@
 import { isOutdatedPatch } from "../../../../access/kube/api-error.ts";
-import { withTimeout } from "../../../../access/time/deadline.ts";
-import { systemClock } from "../../../../access/time/system-clock.ts";
 import { type FleetSet, fleetSetApiVersion } from "../../../../api/fleet-set.ts";
 import { pointerOf } from "../../../../api/json-pointer.ts";
 import { knownResource } from "../../../../api/resources.ts";
-import { whoAmI } from "../../../../controller/guard/whoami.ts";
 import { isSameWish, pinnedContent } from "../../../../sets/content.ts";
 import { type RevisionContent, revisionNameOf } from "../../../../sets/desired-spec.ts";
 import type { Fleet } from "../../fleet/fleet.ts";
@@ -20,6 +17,7 @@ import {
 } from "./revisions.ts";
 import { rolloutCommand } from "./rollout-steps.ts";
 import {
+  callerOf,
   changedMeanwhile,
   deedAnnotation,
   deletedSet,
@@ -101,18 +99,15 @@ async function write(
   fleet: Fleet,
   dryRun: boolean,
 ): Promise<Answer> {
-  const { namespace } = set.metadata;
-  const { hub, hubTimeoutMs } = await fleet.access();
-  const late = () => withTimeout(systemClock, hubTimeoutMs, fleet.signal);
-  const user = await nameOf(async () => (await whoAmI(hub, late())).username);
+  const { namespace, name: setName } = set.metadata;
+  const ref = { resource: knownResource(fleetSetApiVersion, set.kind), namespace, name: setName };
+  const user = await nameOf(() => callerOf(fleet));
   const deed = { what: "undo", reason: `to revision ${name}` } as const;
   const annotations = deedAnnotation(deed, fleet.now(), user);
   try {
-    const written = await hub.patch(
-      { resource: knownResource(fleetSetApiVersion, set.kind), namespace, name: set.metadata.name },
-      [...undoPatch(set, content), ...deedPatch(set, annotations)],
-      { fieldManager, dryRun },
-      late(),
+    const patch = [...undoPatch(set, content), ...deedPatch(set, annotations)];
+    const written = await fleet.askHub((hub, deadline) =>
+      hub.patch(ref, patch, { fieldManager, dryRun }, deadline),
     );
     const said = writtenText(`wants revision ${name} again`, dryRun);
     return await told({ ...set, ...written }, said, fleet.flags);

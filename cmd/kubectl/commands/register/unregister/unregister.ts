@@ -7,11 +7,10 @@ import type { ClusterProfile } from "../../../../../api/cluster-profile.ts";
 import { allKinds, componentKeyOf } from "../../../../../api/component.ts";
 import { targetId } from "../../../../../api/keys.ts";
 import { describe, keyOf, type KubeObject } from "../../../../../api/kubernetes.ts";
-import { UsageError } from "../../../errors.ts";
 import type { Fleet } from "../../../fleet/fleet.ts";
 import { listInstallations } from "../../../hub/installations.ts";
 import { hubSource } from "../../../hub/open-hub.ts";
-import { profileHint } from "../../../hub/profiles.ts";
+import { onlyProfileName } from "../../../hub/profiles.ts";
 import type { Answer } from "../../../main/report.ts";
 import type { Talk } from "../../../main/talk.ts";
 import { checkWriteFormat, isTable } from "../../../output/output-format.ts";
@@ -47,7 +46,7 @@ export async function unregisterCluster(
 ): Promise<Answer> {
   const { args, env, flags, signal } = fleet;
   checkWriteFormat(flags);
-  const name = nameIn(args);
+  const name = onlyProfileName(args);
   const access = await fleet.access();
   const open = async (context: string): Promise<OpenSpoke | undefined> => {
     if (options.keepSpoke) return undefined;
@@ -85,11 +84,6 @@ export async function unregisterCluster(
   const places = { access, spoke, context, kubeconfig: options.fromKubeconfig };
   warn(await removeAll({ there, onHub }, places, fleet, talk));
   return { notes: [`ClusterProfile ${idOf(profile.metadata)} is no longer registered.`] };
-}
-
-function nameIn([name, ...others]: readonly string[]): string {
-  if (name !== undefined && others.length === 0) return name;
-  throw new UsageError("Name one ClusterProfile", profileHint);
 }
 
 /** The rights to delete that are missing, on the cluster and on the hub. */
