@@ -14,7 +14,7 @@ import type { Target } from "../target/target.ts";
 import { type Anchor, type SeenAnchor, writeAnchor } from "./anchor/anchor.ts";
 import { applyRequests, type EngineRequests } from "./apply-requests.ts";
 import type { Progress, Unadopted } from "./change-set.ts";
-import { type Conflict, currentConflicts } from "./filters/conflicts.ts";
+import { type Conflict, currentConflicts, withoutOver } from "./filters/conflicts.ts";
 import { withWrittenAnchor } from "./install-state.ts";
 import type { InstallationMemory } from "./installation-memory.ts";
 import type { Unblocked } from "./unblock.ts";
@@ -120,9 +120,19 @@ export function recordedAttempt(attempt: Omit<RecordedAttempt, "requests">): Rec
   return { ...attempt, requests };
 }
 
-/** The conflicts of an installation that are not over. */
-export function allConflicts({ memory, deps }: InstallAttempt): readonly Conflict[] {
+/** Forgets the conflicts of an installation that are over, and returns the others. Without this, a drift much later would go on with an old conflict. */
+export function settleConflicts({
+  memory,
+  deps,
+}: Pick<InstallAttempt, "memory"> & {
+  readonly deps: Pick<InstallAttempt["deps"], "clock">;
+}): readonly Conflict[] {
   const now = deps.clock.now();
+  memory.become((state) => ({
+    ...state,
+    anchorConflicts: withoutOver(state.anchorConflicts, now),
+    conflicts: withoutOver(state.conflicts, now),
+  }));
   const { anchorConflicts, conflicts } = memory.state;
   return [...currentConflicts(anchorConflicts, now), ...currentConflicts(conflicts, now)];
 }

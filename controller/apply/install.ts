@@ -32,7 +32,7 @@ import { isHolding } from "./filters/conflicts.ts";
 import { withoutOthers } from "./filters/shared-objects.ts";
 import {
   type InstallAttempt,
-  allConflicts,
+  settleConflicts,
   type InstallDeps,
   type InstallInput,
   recordedAttempt,
@@ -230,7 +230,7 @@ async function recordResult(
     ]),
     pruned: pruned.pruned,
     lingering: sorted(pruned.lingering),
-    conflicts: allConflicts(attempt),
+    conflicts: settleConflicts(attempt),
   };
 }
 
@@ -312,6 +312,6 @@ function nothingSent(
     failed: sorted(left),
     pruned: [],
     lingering: [],
-    conflicts: attempt === undefined ? [] : allConflicts(attempt),
+    conflicts: attempt === undefined ? [] : settleConflicts(attempt),
   };
 }

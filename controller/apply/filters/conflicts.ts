@@ -94,7 +94,7 @@ export function withRepair(conflicts: Conflicts, key: ObjectKey, now: number): C
   const rounds = goesOn || times.length >= repairsOfConflict ? before.rounds + 1 : 0;
   const heldUntil = rounds === 0 ? before.heldUntil : now + backoffMs(hold, rounds);
   const after = { ...before, times, rounds, heldUntil, isWrong: false, wrongAt: now };
-  return { ...conflicts, repairs: new Map([...repairs, [id, after]]) };
+  return { ...conflicts, repairs: new Map(repairs).set(id, after) };
 }
 
 /** The object is in conflict, so that the other managers have to be asked for before it is repaired. */
@@ -124,7 +124,7 @@ export function withManagers(
   const id = objectId(key);
   const before = conflicts.repairs.get(id);
   if (before === undefined || managers.length === 0) return conflicts;
-  return { ...conflicts, repairs: new Map([...conflicts.repairs, [id, { ...before, managers }]]) };
+  return { ...conflicts, repairs: new Map(conflicts.repairs).set(id, { ...before, managers }) };
 }
 
 /** The conflicts that are not over, in the order of names. */
@@ -145,10 +145,11 @@ function isReported(conflicts: Conflicts, key: ObjectKey, now: number): boolean 
 }
 
 /** Without the objects that were right for a minute. */
-function withoutOver(conflicts: Conflicts, now: number): Conflicts {
+export function withoutOver(conflicts: Conflicts, now: number): Conflicts {
   const repairs = [...conflicts.repairs].filter(
     ([, { isWrong, wrongAt }]) => isWrong || now < wrongAt + windowMs,
   );
+  if (repairs.length === conflicts.repairs.size) return conflicts;
   return { ...conflicts, repairs: new Map(repairs) };
 }
 
