@@ -89,7 +89,10 @@ export class Network {
   }
 
   heal(): void {
-    this.#cuts.clear();
+    // What was cut lately stays known.
+    for (const [pair, untilMs] of this.#cuts) {
+      this.#cuts.set(pair, Math.min(untilMs, this.time.nowMs));
+    }
   }
 
   /** Lets a cluster end some of its watches. */
