@@ -34,6 +34,9 @@ export const setLabels = {
 /** On the Job of a check, and on the work that brings it: name of the check. */
 export const checkLabel = "knfleet.dev/check";
 
+/** How long the Job of a check is kept: longer than the longest soak, so that a new process still finds how it ended. */
+export const checkJobKeptSeconds = 31 * 24 * 3_600;
+
 /** Annotations of the components that a set stamps. Spec: sets.md 5, 11. */
 export const setAnnotations = {
   /** When the revision was stamped, RFC 3339. Written together with the label of the revision (R4). */

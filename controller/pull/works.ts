@@ -12,7 +12,7 @@ import {
   pulledAnnotations,
   workApiVersion,
 } from "../../api/delivery.ts";
-import { setAnnotations, setLabels } from "../../api/fleet-set.ts";
+import { checkJobKeptSeconds, setAnnotations, setLabels } from "../../api/fleet-set.ts";
 import { groupOf, type Manifest } from "../../api/kubernetes.ts";
 import { protectedCondition, contestedCondition, conditionTypes } from "../../api/reasons.ts";
 import { componentUidLabel } from "../../installation/anchor.ts";
@@ -28,6 +28,11 @@ export const workHashAnnotation = "knfleet.dev/work-hash";
 /** A field that the agent of Open Cluster Management reports back, and its JSONPath. */
 type Feedback = readonly (readonly [name: string, path: string])[];
 
+/** The name of a label or annotation as a field of a JSONPath. */
+function fieldOf(name: string): string {
+  return name.replaceAll(".", String.raw`\.`);
+}
+
 /** The conditions that a component on a spoke tells. `TargetClusterResolved` is told by the hub alone. `Stalled` has the reason of an `Error`. */
 export const toldConditions = [
   ...conditionTypes.filter((type) => type !== "TargetClusterResolved"),
@@ -39,15 +44,12 @@ export const toldConditions = [
 const toldFields = ["status", "reason", "message"] as const;
 
 const componentFeedback: Feedback = [
-  [
-    "hubGeneration",
-    `.metadata.annotations.${pulledAnnotations.hubGeneration.replaceAll(".", String.raw`\.`)}`,
-  ],
+  ["hubGeneration", `.metadata.annotations.${fieldOf(pulledAnnotations.hubGeneration)}`],
   ["generation", ".metadata.generation"],
   ["observed", ".status.observedGeneration"],
   ["version", ".status.version"],
-  ["content", `.status.annotations.${setAnnotations.content.replaceAll(".", String.raw`\.`)}`],
-  ["answer", `.status.annotations.${setAnnotations.answer.replaceAll(".", String.raw`\.`)}`],
+  ["content", `.status.annotations.${fieldOf(setAnnotations.content)}`],
+  ["answer", `.status.annotations.${fieldOf(setAnnotations.answer)}`],
   ...toldConditions.flatMap((type) =>
     toldFields.map(
       (field) =>
@@ -145,14 +147,11 @@ export function agentWork(cluster: string, image: string): Manifest {
 /** What the hub is told of the Job of a check: which Job it is, and the conditions with which it ends. */
 const jobFeedback: Feedback = [
   ["uid", ".metadata.uid"],
-  ["set", `.metadata.labels.${setAnnotations.setUid.replaceAll(".", String.raw`\.`)}`],
+  ["set", `.metadata.labels.${fieldOf(setAnnotations.setUid)}`],
   ["complete", '.status.conditions[?(@.type=="Complete")].status'],
   ["failed", '.status.conditions[?(@.type=="Failed")].status'],
   ["reason", '.status.conditions[?(@.type=="Failed")].reason'],
 ];
-
-/** Longer than the longest soak: until then a new process finds the answer. */
-const keptSeconds = 31 * 24 * 3_600;
 
 /**
  * The work that runs the Job of a check on a cluster, for a component. It has the name, labels and annotations of the Job, which goes with it. It is written once and never changed. When the Job
@@ -185,7 +184,10 @@ export function checkWork(
           conditionRules: [{ type: "WellKnownConditions", condition: "Complete" }],
         },
       ],
-      deleteOption: { propagationPolicy: "Foreground", ttlSecondsAfterFinished: keptSeconds },
+      deleteOption: {
+        propagationPolicy: "Foreground",
+        ttlSecondsAfterFinished: checkJobKeptSeconds,
+      },
     },
   };
 }

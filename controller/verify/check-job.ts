@@ -1,5 +1,11 @@
 import type { Component } from "../../api/component.ts";
-import { checkLabel, type CheckSpec, setAnnotations, setLabels } from "../../api/fleet-set.ts";
+import {
+  checkJobKeptSeconds,
+  checkLabel,
+  type CheckSpec,
+  setAnnotations,
+  setLabels,
+} from "../../api/fleet-set.ts";
 import type { KubeObject, Manifest, OwnerReference } from "../../api/kubernetes.ts";
 import { hashOf } from "../../render/fields.ts";
 import type { Verification } from "../../sets/check-answer.ts";
@@ -30,9 +36,6 @@ export interface JobPlace {
   /** What they go with. Absent: a ManifestWork brings each, and takes it away. */
   readonly owner?: OwnerReference;
 }
-
-/** Longer than the longest soak: until then a new process finds the answer. */
-const keptSeconds = 31 * 24 * 3_600;
 
 /** The name of the Job of a check: another one for each revision and stamp of the component, and for each template. At most 59 characters. */
 export function jobNameOf(
@@ -73,8 +76,8 @@ export function jobManifest(
     spec: {
       activeDeadlineSeconds,
       backoffLimit,
-      // A work keeps its Job: the agent of Open Cluster Management would run one again that goes before it.
-      ...(owner === undefined ? {} : { ttlSecondsAfterFinished: keptSeconds }),
+      // No limit for the Job of a work: if the Job went before its work, the agent of Open Cluster Management might run it again.
+      ...(owner === undefined ? {} : { ttlSecondsAfterFinished: checkJobKeptSeconds }),
       template: {
         metadata: template.metadata ?? {},
         spec: {
