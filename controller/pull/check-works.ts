@@ -12,7 +12,7 @@ import {
   type SpokeNamespaceMode,
 } from "../../installation/installation-namespace.ts";
 import { asWork, workRef } from "./find-works.ts";
-import { orRefusal } from "./hub-works.ts";
+import { getFrom, orRefusal } from "./hub-works.ts";
 import { feedbackOf, refusalOf } from "./judge.ts";
 import { type ManagedClusterDeps, managedClusterFor } from "./managed-cluster.ts";
 import { checkWork } from "./works.ts";
@@ -58,7 +58,7 @@ function jobClient(
   const seen = new Map<string, string>();
   return {
     async get({ name }, _options, signal) {
-      const work = asWork(await hub.get(workRef(cluster, name), {}, signal));
+      const work = asWork(await getFrom(hub, signal)(workRef(cluster, name)));
       const refusal = refusalOf(work, cluster);
       if (refusal !== undefined) throw refusal;
       return work && jobOf(work, seen);

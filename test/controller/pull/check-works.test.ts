@@ -8,6 +8,7 @@ import { type JobPlace, jobNameOf } from "../../../controller/verify/check-job.t
 import { apiError } from "../../support/api-error.ts";
 import { bareClient } from "../../support/bare-client.ts";
 import { name } from "../dispatched-hub.ts";
+import { forbidden } from "../verify/job-spoke.ts";
 import { hubThatPulls, pulled } from "./pull-hub.ts";
 
 const { signal } = new AbortController();
@@ -145,6 +146,12 @@ describe("the Job of a check on a pulled cluster", () => {
     }
     report(told.at(-1) ?? {});
     await expect(ask()).rejects.toThrow(said);
+  });
+
+  test("has no answer while the hub does not let the controller read its work", async () => {
+    const { ask, hub } = hubWithJobs();
+    hub.get = () => Promise.reject(forbidden("get manifestworks"));
+    await expect(ask()).rejects.toThrow("the controller lacks the right to get manifestworks");
   });
 
   test("is run again after a retry, when its work is gone", async () => {
