@@ -227,9 +227,9 @@ export class ServedParts implements PartWork, AsyncDisposable {
     const { sets, discovery, spokes: usual, checkSpokes } = this.#options;
     const deps = { ...this.#options, ...this.of("fleet"), spokes: checkSpokes ?? usual };
     const onUnused = (ref: ClusterProfileRef): void => checkSpokes?.release(ref);
-    // A hub asks, and a cluster that pulls answers: nobody is answered about the hub itself.
     const jobsOf = (component: Component, until: AbortSignal) => pulledJobs(component, deps, until);
     if (sets) this.#sets = new FleetSets({ ...deps, onUnused, pulledJobs: jobsOf }, signal);
+    // Who rolls sets out is a hub. Only a controller on a pulled cluster answers questions.
     else this.#questions = new HubQuestions(deps);
     if (discovery === undefined) return;
     const isUsed = (profile: string): boolean => this.#options.components.isUsed(profile);

@@ -56,5 +56,6 @@ export function withDismissed(dismissed: Dismissed, objects: Records): Dismissed
 
 /** Without the objects that the watches do not show any more. An older state of the cluster may bring them back. */
 export function stillShown(dismissed: Dismissed, shown: Records): Dismissed {
+  if (dismissed.size === 0) return dismissed;
   return new Map([...dismissed].filter(([id]) => shown.has(id)));
 }

@@ -42,7 +42,7 @@ export function abortable<Result>(work: Promise<Result>, signal: AbortSignal): P
   });
 }
 
-/** Work that goes on beside other work. Each call gets its result or its error, perhaps never: an error that is not asked for is no unhandled one. */
+/** Takes work that has begun. Each call of the result returns that work. It may never be called: then an error of the work is dropped, and is no unhandled rejection. */
 export function begun<Result>(work: Promise<Result>): () => Promise<Result> {
   work.catch(() => undefined);
   return () => work;

@@ -124,7 +124,7 @@ async function bringCrds(
   await installCrds({ client: connection.client, version, clock: hub.clock, log }, signal);
 }
 
-/** Settings beside the dependencies: none may have the name of one, whose place it would take. */
+/** The controller spreads the settings over the dependencies: a setting with the name of a dependency would replace it. This type forbids that. */
 type OnlySettings = ControllerSettings & { readonly [Name in keyof ControllerDeps]?: never };
 
 /** Throws FleetError `ConfigInvalid` for flags that contradict each other. */

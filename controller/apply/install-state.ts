@@ -169,6 +169,11 @@ export function wasAnchorMarked({ anchor }: InstallState, { uid }: Anchor): bool
   return anchor.kind === "anchored" && anchor.uid === uid && anchor.wasMarked;
 }
 
+/** Whether an inventory was read or written. */
+export function hasInventory({ anchor }: InstallState): boolean {
+  return anchor.kind === "anchored" && anchor.inventory !== undefined;
+}
+
 /** Undefined while no inventory was read or written. */
 export function inventoryOf({ anchor }: InstallState): Inventory | undefined {
   if (anchor.kind !== "anchored" || anchor.inventory === undefined) return undefined;

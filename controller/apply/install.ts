@@ -38,7 +38,7 @@ import {
   recordedAttempt,
   writeInventory,
 } from "./install-attempt.ts";
-import { inventoryFor, inventoryOf, isStored } from "./install-state.ts";
+import { inventoryFor, hasInventory, inventoryOf, isStored } from "./install-state.ts";
 import { noteDrift, observeAndPlan, observeObjects, watchAll } from "./observe-objects.ts";
 import { sendObjects, type SendResults, unwatchedKinds } from "./send-objects.ts";
 
@@ -251,7 +251,7 @@ async function locate(
 /** Whether nothing is to be done, as far as this process knows from its watches. */
 async function isIntact(attempt: InstallAttempt, signal: AbortSignal): Promise<boolean> {
   const { memory, observation } = attempt;
-  if (inventoryOf(memory.state) === undefined) return false;
+  if (!hasInventory(memory.state)) return false;
   const plan = await observeAndPlan(attempt, signal);
   const isDisturbed = observation.isDisturbed() || isHolding(memory.state.anchorConflicts);
   const isQuiet = isSettled(plan) && !isDisturbed && observation.refused().size === 0;

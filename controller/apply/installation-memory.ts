@@ -5,8 +5,8 @@ import { WebhookNames } from "./webhook-names.ts";
 /**
  * The place of the state of one installation, from one attempt to the next. It is dropped when the cluster of the component changes.
  *
- * The state is replaced with each answer and not at the end of an attempt: an attempt that is cut off loses nothing that it had learnt. Up to 64 answers are awaited at a
- * time, so that each next state is made of the newest one.
+ * An answer is kept at once, and not at the end of an attempt: an attempt that is cut off loses nothing that it had learnt. The accepted objects go into the state when it is next asked for: one
+ * copy of its maps then serves all of them. Up to 64 answers are awaited at a time, so that each next state is made of the newest one.
  */
 export class InstallationMemory {
   /** Where the cluster serves its kinds: answers that are kept, no state. */

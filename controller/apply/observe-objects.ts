@@ -28,7 +28,7 @@ import { stillShown, strayEntries } from "../../installation/strays.ts";
 import type { Observation } from "../observe/observation.ts";
 import { heldAt, withWrong } from "./filters/conflicts.ts";
 import type { InstallAttempt } from "./install-attempt.ts";
-import { inventoryOf, isToAudit } from "./install-state.ts";
+import { hasInventory, inventoryOf, isToAudit } from "./install-state.ts";
 import type { InventoryKinds } from "./inventory-kinds.ts";
 import { unlessRefused } from "./refusals.ts";
 
@@ -92,7 +92,7 @@ export function noteDrift(
   { drifted, held }: Pick<ApplyPlan, "drifted"> & Pick<ObjectFacts, "held">,
   { memory, deps }: InstallAttempt,
 ): void {
-  if (inventoryOf(memory.state) === undefined) return;
+  if (!hasInventory(memory.state)) return;
   const now = deps.clock.now();
   memory.become((state) => ({
     ...state,

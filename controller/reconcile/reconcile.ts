@@ -12,7 +12,7 @@ import type { Rendered } from "../../render/release/releases.ts";
 import type { ChangeSet } from "../apply/change-set.ts";
 import { untilSureMs } from "../apply/filters/conflicts.ts";
 import type { InstallDeps } from "../apply/install-attempt.ts";
-import { entryOf, inventoryOf, withReportedConflicts } from "../apply/install-state.ts";
+import { entryOf, hasInventory, withReportedConflicts } from "../apply/install-state.ts";
 import { untilDueMs } from "../apply/unblock.ts";
 import { hasFinalizer, clusterNameOf } from "../component-identity.ts";
 import type { NewEvent } from "../events.ts";
@@ -178,7 +178,7 @@ function isInstalled(key: ObjectKey, { memory }: View, isHeld: boolean): boolean
   const id = objectId(key);
   const { state } = memory;
   if (state.left.has(id)) return false;
-  return !isHeld || inventoryOf(state) === undefined || entryOf(state, id) !== undefined;
+  return !isHeld || !hasInventory(state) || entryOf(state, id) !== undefined;
 }
 
 /** What the status says of an installation: of one that keeps what it has, what it said before. */
