@@ -43,10 +43,10 @@ export class FailureChecks {
     this.#soaks.clear();
   }
 
-  /** Whether a cluster may get a revision again that it got at a time: it had trouble since then, and a user wants it to be tried again. */
-  mayRepeat(set: string, revision: string, { profile, atMs }: StampTime): boolean {
+  /** Whether a cluster may get a revision again that it got at a time: it was not ready with it or had trouble since, and a user wants it to be tried again. */
+  mayRepeat(set: string, revision: string, { profile, atMs, isReady: wasReady }: Last): boolean {
     const retriedAt = this.#retriedAt.get(`${set} ${revision}`) ?? -Infinity;
-    return retriedAt > atMs && this.#hadTrouble(this.#spokeOf(profile), atMs);
+    return retriedAt > atMs && (!wasReady || this.#hadTrouble(this.#spokeOf(profile), atMs));
   }
 
   /** The status of a set was written. */
@@ -133,9 +133,11 @@ export class FailureChecks {
   }
 }
 
-interface StampTime {
+/** The last stamp of a component. */
+interface Last {
   readonly profile: string;
   readonly atMs: number;
+  readonly isReady: boolean;
 }
 
 type Stage = Readonly<Record<string, unknown>>;

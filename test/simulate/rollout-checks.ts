@@ -121,10 +121,11 @@ export class RolloutChecks {
     if (stage === "rest") this.#checkBegin({ set, stage: "canary", revision }, component);
   }
 
-  /** The same revision again only after a user wanted it to be tried again. */
+  /** The same revision again only after a user wanted it to be tried again, and only where it had not come to its end. */
   #checkRepeat(component: StoredObject, set: string, revision: string): void {
     const { uid, name } = component.metadata;
-    const last = this.#stamps.get(uid) ?? { profile: profileOf(component), atMs: -Infinity };
+    const unknown = { profile: profileOf(component), atMs: -Infinity, isReady: false };
+    const last = this.#stamps.get(uid) ?? unknown;
     if (this.#failures.mayRepeat(set, revision, last)) return;
     this.#problem(`${name} is stamped twice with revision ${revision}`);
   }
