@@ -6,7 +6,7 @@ import { Help, type Option } from "commander";
 import type { CommandEntry, CommandGroup } from "../kubectl/action.ts";
 import { commandGroups, commandTable } from "../kubectl/command-table.ts";
 import { commonOptions, connectionOptions } from "../kubectl/common-options.ts";
-import { exitCodeMeanings, exitCodesOf } from "../kubectl/exit-codes.ts";
+import { exitCodeMeanings } from "../kubectl/exit-codes.ts";
 import type { Examples } from "../kubectl/help.ts";
 import { knfOf } from "../kubectl/output/knf-of.ts";
 import { ownReasons } from "../kubectl/output/own-reasons.ts";
@@ -120,7 +120,7 @@ function examplesOf(examples: Examples): string {
 
 function referenceOf(entry: CommandEntry): string {
   const flags = listOfFlags(entry.options);
-  const codes = listOfCodes(exitCodesOf[entry.name] ?? {});
+  const codes = listOfCodes(entry.exits ?? {});
   const output = outputOf(entry);
   return [
     `## Flags\n\n${flags === "" ? "Those" : `${flags}\n\nAnd those`} of [every command](flags.md).`,

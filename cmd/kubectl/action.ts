@@ -2,6 +2,7 @@ import type { Option } from "commander";
 
 import { plainText } from "../../api/foreign-text.ts";
 import { UsageError } from "./errors.ts";
+import type { OwnExitCodes } from "./exit-codes.ts";
 import type { Flags } from "./flags.ts";
 import type { Examples } from "./help.ts";
 import type { ToolSchema } from "./main/tool-arguments.ts";
@@ -192,6 +193,8 @@ export interface CommandEntry {
   readonly args: string;
   readonly summary: string;
   readonly text: string;
+  /** What exit codes mean for it, where that says more than `exitCodeMeanings`. */
+  readonly exits?: OwnExitCodes;
   readonly examples: Examples;
   readonly options: readonly Option[];
   /** `kind` of the JSON and YAML documents. Absent: the command prints no such documents. */

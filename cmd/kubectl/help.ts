@@ -1,15 +1,15 @@
 import type { Command, Help } from "commander";
 
 import { optionGroups } from "./common-options.ts";
-import { exitCodeMeanings, exitCodesOf } from "./exit-codes.ts";
+import { exitCodeMeanings, type OwnExitCodes } from "./exit-codes.ts";
 
 /** Examples of a command: the line and its purpose. */
 export type Examples = readonly (readonly [line: string, what: string])[];
 
-/** Help as text: what the command does, examples, usage, commands, flags, exit codes. `name`: the command whose own exit codes are shown. Without it: those of all commands. */
+/** Help as text: what the command does, examples, usage, commands, flags, exit codes. `exits`: those of the command itself. */
 export function formatHelp(
   examples: Examples,
-  name = "",
+  exits: OwnExitCodes = {},
 ): (command: Command, helper: Help) => string {
   return (command, helper) =>
     [
@@ -19,7 +19,7 @@ export function formatHelp(
       section("Commands:", listed(commandsOf(command, helper))),
       section("Flags:", listed(flagsOf(ownOptions(command, helper), helper))),
       ...groupsOf(command, helper),
-      section("Exit codes:", listed(Object.entries({ ...exitCodeMeanings, ...exitCodesOf[name] }))),
+      section("Exit codes:", listed(Object.entries({ ...exitCodeMeanings, ...exits }))),
     ]
       .filter((part) => part !== "")
       .join("\n\n")

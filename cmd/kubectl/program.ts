@@ -59,7 +59,7 @@ export function createProgram(
       .description(entry.text)
       .configureHelp({
         showGlobalOptions: true,
-        formatHelp: formatHelp(entry.examples, entry.name),
+        formatHelp: formatHelp(entry.examples, entry.exits),
       });
     if (/\.\.\.|^(?:CLUSTER|\[?SET|ks)/.test(entry.args)) command.argument("[names...]");
     for (const option of entry.options) command.addOption(option);

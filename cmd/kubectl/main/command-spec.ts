@@ -1,4 +1,5 @@
 import type { CommandEntry } from "../action.ts";
+import type { OwnExitCodes } from "../exit-codes.ts";
 import type { Fleet } from "../fleet/fleet.ts";
 import type { Examples } from "../help.ts";
 import type { ExtraFormat } from "../output/output-format.ts";
@@ -31,6 +32,7 @@ export interface CommandSpec<Flags extends CommandFlags, Item> {
   readonly args: Arguments;
   readonly summary: string;
   readonly text: string;
+  readonly exits?: OwnExitCodes;
   readonly examples: Examples;
   /** Its own flags by the name of the value: `spokeNamespace` for `--spoke-namespace`, `live` for `--no-live`. */
   readonly options: Flags;

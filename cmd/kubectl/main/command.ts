@@ -31,12 +31,13 @@ export const namesText =
 export function command<const Flags extends CommandFlags, Item>(
   spec: CommandSpec<Flags, Item>,
 ): CommandEntry {
-  const { name, args, summary, text, examples, options, document, tool, needsFleet } = spec;
+  const { name, args, summary, text, exits, examples, options, document, tool, needsFleet } = spec;
   return {
     name,
     args: args.usage,
     summary,
     text,
+    exits,
     examples,
     options: Object.values(options).map(optionOf),
     kind: document,

@@ -10,7 +10,6 @@ import { stalePages, withParts } from "../../../cmd/build/cli-docs.ts";
 import { commandGroups, commandTable } from "../../../cmd/kubectl/command-table.ts";
 import { commonOptions, connectionOptions } from "../../../cmd/kubectl/common-options.ts";
 import { exitCodes } from "../../../cmd/kubectl/errors.ts";
-import { exitCodesOf } from "../../../cmd/kubectl/exit-codes.ts";
 import { ownReasons } from "../../../cmd/kubectl/output/own-reasons.ts";
 
 const root = join(import.meta.dirname, "../../..");
@@ -59,12 +58,12 @@ describe("the pages of kubectl knfleet", () => {
 
   test.each(commandTable())(
     "that of $name has its examples, flags and exit codes",
-    async ({ name, examples, options, kind }) => {
+    async ({ name, exits = {}, examples, options, kind }) => {
       const text = await page(pathOf(name));
       const wanted = [
         ...examples.map(([line, what]) => `\n# ${what}\n${line}\n`),
         ...options.filter(({ hidden }) => !hidden).map(({ flags }) => `\n- \`${flags}\`: `),
-        ...Object.keys(exitCodesOf[name] ?? {}).map((code) => `\n- \`${code}\`: `),
+        ...Object.keys(exits).map((code) => `\n- \`${code}\`: `),
         ...(kind === undefined ? [] : [`(../schemas/v1/${kind}.json)`]),
       ];
       expect(wanted.filter((part) => !text.includes(part))).toEqual([]);

@@ -14,6 +14,10 @@ export const canI = command({
   },
   summary: "Show what the identities on the spokes may do, and what they lack",
   text: "Derives from the release files what the controller has to be allowed on a spoke to install, follow, repair and remove Knative, asks the\nspokes for each right with the credential that the controller uses, and shows what is missing. Code 1 when something is, 3 when a spoke could\nnot be asked. With --role it prints the whole ClusterRole and asks nobody.\nClusterProfiles are cp/NAME, NAMESPACE/CLUSTERPROFILE or NAME; one without installations stands for Serving and Eventing.",
+  exits: {
+    1: "a right is missing, or what was named does not exist",
+    3: "a spoke could not be asked",
+  },
   examples: [
     ["kubectl knfleet can-i -A", "on the clusters of all installations"],
     ["kubectl knfleet can-i -A --version 1.23", "before an upgrade: what that version needs"],

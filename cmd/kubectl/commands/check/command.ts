@@ -13,7 +13,11 @@ export const check = command({
   name: "check",
   args: { usage: "[-f FILE]" },
   summary: "Check everything that an installation needs, before there is one",
-  text: "Looks at the hub (Kubernetes, CRDs, controller, webhook, provider file, fleet sets whose rollout is stuck), at the way to every ClusterProfile, and at each cluster's Kubernetes, at the\nrights there, and when credentials and certificates end. With -f the components of a file, which need not be applied, are checked\nwith the clusters that they are for. Nothing is changed. The exit code is 1 when something is wrong.",
+  text: "Looks at the hub (Kubernetes, CRDs, controller, webhook, provider file, fleet sets whose rollout is stuck), at the way to every ClusterProfile, and at each cluster's Kubernetes, at the\nrights there, and when credentials and certificates end. With -f the components of a file, which need not be applied, are checked\nwith the clusters that they are for. Nothing is changed.",
+  exits: {
+    1: "something is wrong: an error, with --fail-on warning a warning, too",
+    3: "something could not be looked at because there is no provider file, and nothing is wrong",
+  },
   examples: [
     ["kubectl knfleet check", "before the first component"],
     ["kubectl knfleet check -f new.yaml", "one that is not applied yet"],

@@ -22,6 +22,10 @@ export const diagnose = command({
   },
   summary: "Walk the whole path to a spoke and find the root cause",
   text: "Walks from the hub to the spoke's pods, step by step: controller, replica, ClusterProfile, provider file, plugin, credential, DNS,\nTCP, TLS, identity, rights, anchor, guard, objects, Deployments. Each step is OK, WARN, FAIL or SKIPPED; then follow the root cause and\nwhat to do.\nOn a terminal the root cause comes first, and steps that passed share a line.\nA target is ks/NAME, ke/NAME, cp/NAME, NAMESPACE/CLUSTERPROFILE or NAME; without any, all installations of the namespace. kss/NAME and\nkes/NAME are fleet sets: why the rollout waits or halted, and the walk to each cluster that is not well.",
+  exits: {
+    1: "something was found, or what was named does not exist",
+    3: "steps were left out because there is no provider file, and nothing was found",
+  },
   examples: [
     ["kubectl knfleet diagnose ks/knative-serving -n team-a", "one installation"],
     ["kubectl knfleet diagnose fleet/spoke-1", "the way to one cluster"],

@@ -7,7 +7,12 @@ export const diff = command({
   name: "diff",
   args: installationNames,
   summary: "Compare what clusters have with what would be installed",
-  text: "How the clusters of the selected installations differ from what the controller of this version makes of them, as unified diffs: what is\nlive on the left, what would be applied on the right. Only fields that the controller writes count; what a cluster fills in, an\nautoscaler decides or somebody adds is no difference. The API servers are asked by dry runs; nothing is changed. Values of Secrets\nare not shown, but that they differ is. The exit code is kubectl diff's: 0 no difference, 1 some, above 1 an error.",
+  text: "How the clusters of the selected installations differ from what the controller of this version makes of them, as unified diffs: what is\nlive on the left, what would be applied on the right. Only fields that the controller writes count; what a cluster fills in, an\nautoscaler decides or somebody adds is no difference. The API servers are asked by dry runs; nothing is changed. Values of Secrets\nare not shown, but that they differ is.",
+  exits: {
+    0: "no difference",
+    1: "something differs, or what was named does not exist",
+    3: "a cluster could not be read, and nothing differs elsewhere",
+  },
   examples: [
     ["kubectl knfleet diff ks/knative-serving -n team-a", "one installation"],
     ["kubectl knfleet diff -A -o wide", "the fleet as a table"],

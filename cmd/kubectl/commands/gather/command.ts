@@ -8,6 +8,10 @@ export const gather = command({
   args: { usage: installationNames.usage, completes: "installations", selects: true },
   summary: "Write a bundle for support: hub and spokes, without secrets",
   text: "Reads the selected installations, their ClusterProfiles and fleet sets, the namespaces that they are in on hub and spokes, the logs of controllers and Knative's own Deployments,\nand walks to every one as diagnose does; and writes all of it into one tar.gz that only you may read. Of Secrets there are only the names of keys, sizes, and hashes\nby which equal values of one bundle are seen; tokens, keys, certificates and logins in URLs are taken out everywhere. Before it is\nwritten, the bundle is searched for every credential that the run has met. Other commands read it with --bundle. A spoke has a minute,\nthe whole command ten, unless --spoke-timeout and --timeout say otherwise.",
+  exits: {
+    2: "a secret was found in what would be written, or the command could not do its work; nothing is written",
+    3: "something could not be read; what was read is written",
+  },
   examples: [
     [
       "kubectl knfleet gather -A",

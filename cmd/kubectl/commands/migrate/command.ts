@@ -17,8 +17,7 @@ export const migrateGroup = (): CommandGroup => ({
 const text = `Without --apply it reads the hub and its clusters, prints the steps and the state of each, and writes nothing. With --apply it shows the steps, asks once,
 and carries them out in order. Each look at the fleet says what is done, so a command that was interrupted goes on where it was when it is run again. Helm is not run: the
 exact command is printed, and the command goes on when it sees that it was done. At the end no Deployment may have other pods, and every component that was Ready is Ready
-again. Two operators at work at once are refused. --timeout ends the waiting with 124 (default 1h).
-The exit code is 0 when nothing is left to do, 1 when steps are to do, 2 when one is blocked, 3 when a cluster could not be read.`;
+again. Two operators at work at once are refused. --timeout ends the waiting with 124 (default 1h).`;
 
 const common = {
   args: noArguments,
@@ -27,6 +26,13 @@ const common = {
     apply: toggle("--apply", "carry the steps out"),
     skipUnread: toggle("--skip-unread", "go on without the clusters that cannot be read"),
     yes: agreementFlag(),
+  },
+  exits: {
+    0: "nothing is left to do",
+    1: "steps are to do",
+    2: "a step is blocked, or the command could not do its work",
+    3: "a cluster could not be read",
+    124: "with --apply: the time was over; the same command goes on later",
   },
   document: "MigrationPlan",
   ownTimeout: true,

@@ -13,6 +13,10 @@ export const register = command({
   args: { usage: "CLUSTER", completes: "contexts" },
   summary: "Make the cluster of a kubeconfig context usable for the controller",
   text: "On the cluster, with your own rights: namespace knfleet, a ServiceAccount, the ClusterRole of docs/spoke-role.yaml with its binding, and a token. On the hub: the token in a\nSecret for a provider of the hub's provider file, and a ClusterProfile with the address of the cluster. Everything is shown first, and it asks once. Then it takes the walk of\n`diagnose`. CLUSTER is NAME or NAMESPACE/NAME of the ClusterProfile, in namespace fleet unless -n says otherwise, and the name of the context unless --from-context says otherwise.\nRun it again to give the hub a new token; the old one is deleted. With --labels alone the token stays. What is not named stays as an earlier register was told. The address of a kind or k3d cluster beside a hub of the same tool is that of its container.",
+  exits: {
+    1: "everything was written, and the walk fails on the way to the cluster",
+    2: "it was refused, or the command could not do its work",
+  },
   examples: [
     ["kubectl knfleet register eu-1", "the cluster of context eu-1, as fleet/eu-1"],
     [

@@ -9,7 +9,10 @@ export const render = command({
   args: { usage: "-f FILE" },
   summary: "Print what a component installs, without any cluster",
   text: `Prints the objects that the controller would apply for the components of a file, in the order in which it applies them. No cluster is
-asked. Wrong input ends with code 2 and a line for each problem, a version or an option that is refused with code 1.`,
+asked. Wrong input has a line for each problem.`,
+  exits: {
+    1: "a version or an option is refused, no object has the name of --only, or --diff-with found a difference",
+  },
   examples: [
     ["kubectl knfleet render -f serving.yaml", "as YAML documents"],
     ["kubectl knfleet render -f serving.yaml --only Deployment/activator", "one object"],

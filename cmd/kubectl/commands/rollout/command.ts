@@ -22,7 +22,13 @@ export const rolloutStatus = command({
   name: "rollout status",
   args: oneSet,
   summary: "Show the stages of a rollout, and what it waits for",
-  text: `Shows the phase of the rollout, what it waits for, the stages, and the clusters that need attention. In a terminal each stage has a\nbar: # done, > changing, ! failed. ${setText}\nThe exit code is 0 when the rollout is complete, 1 when it was halted or rolled back, 3 while it is neither. -w waits until it is complete or has\nfailed; it redraws the table in a terminal, and prints a line for each change elsewhere. --timeout ends it with 124.`,
+  text: `Shows the phase of the rollout, what it waits for, the stages, and the clusters that need attention. In a terminal each stage has a\nbar: # done, > changing, ! failed. ${setText}\n-w waits until it is complete or has failed; it redraws the table in a terminal, and prints a line for each change elsewhere. --timeout ends it with 124.`,
+  exits: {
+    0: "the rollout is complete",
+    1: "it was halted or rolled back, no controller works for it, or there is no such set",
+    3: "it is neither complete nor failed",
+    124: "the time was over; what was waited for is printed",
+  },
   examples: [
     ["kubectl knfleet rollout status kss/prod -n platform", "its state now"],
     ["kubectl knfleet rollout status kss/prod -n platform -w", "until it is complete or halted"],
@@ -65,7 +71,12 @@ export const rolloutPlan = command({
   name: "rollout plan",
   args: { ...oneSet, usage: "[SET] [-f FILE]" },
   summary: "Show what a rollout would do with each cluster, before it begins",
-  text: `Shows for each cluster of a set on the hub or in a file: its stage, what the rollout would do with its component, from which version to which, and what blocks\nit: a version step that is not allowed, a missing value of the ClusterProfile, another set or component. Ignores gates and limits, which only decide when. relabel\nis for a component that gets nothing else. With -f the hub checks the set as it would when it is applied, with its schema and webhooks. Nothing is written. ${setText}\nThe checks of rollout.verify are asked once of the clusters as they are, so that a wrong query is found before the rollout; --no-checks leaves that, and then no cluster is\nreached. A Job of a check is not run. The exit code is 0 when nothing would change, 1 when something would, a cluster is blocked or a check is answered badly, 3 when not everything could be read.`,
+  text: `Shows for each cluster of a set on the hub or in a file: its stage, what the rollout would do with its component, from which version to which, and what blocks\nit: a version step that is not allowed, a missing value of the ClusterProfile, another set or component. Ignores gates and limits, which only decide when. relabel\nis for a component that gets nothing else. With -f the hub checks the set as it would when it is applied, with its schema and webhooks. Nothing is written. ${setText}\nThe checks of rollout.verify are asked once of the clusters as they are, so that a wrong query is found before the rollout; --no-checks leaves that, and then no cluster is\nreached. A Job of a check is not run.`,
+  exits: {
+    0: "nothing would change",
+    1: "something would change, a cluster is blocked, a check has a bad answer, or there is no such set",
+    3: "not everything could be read",
+  },
   examples: [
     ["kubectl knfleet rollout plan -f set.yaml", "before kubectl apply"],
     ["kubectl knfleet rollout plan kss/prod -n platform", "the set on the hub"],
@@ -87,7 +98,12 @@ export const rolloutVerify = command({
   name: "rollout verify",
   args: oneSet,
   summary: "Ask the checks of a set now",
-  text: `Asks each cluster of a set the checks of its stage (rollout.verify) once, from this machine and by the credential path of the clusters. --on and --cluster ask some of\nthem. A workload counts as newly broken when it broke since the set last changed its cluster; where the set has changed nothing yet, none counts. The rollout is not\ntouched, and how long an answer has to be good does not matter. No Job is run: it says how the Job ended that the rollout ran.\nThe exit code is 0 when every answer is good, 1 when one is bad, 3 when a check could not be asked.\n${setText}`,
+  text: `Asks each cluster of a set the checks of its stage (rollout.verify) once, from this machine and by the credential path of the clusters. --on and --cluster ask some of\nthem. A workload counts as newly broken when it broke since the set last changed its cluster; where the set has changed nothing yet, none counts. The rollout is not\ntouched, and how long an answer has to be good does not matter. No Job is run: it says how the Job ended that the rollout ran.\n${setText}`,
+  exits: {
+    0: "every answer is good",
+    1: "an answer is bad, or there is no such set",
+    3: "a check could not be asked",
+  },
   examples: [
     ["kubectl knfleet rollout verify kss/prod -n platform", "all clusters of the set"],
     ["kubectl knfleet rollout verify kss/prod --on ring=0", "some clusters"],

@@ -6,14 +6,18 @@ const annotates = "Only annotations of the set are written.";
 const dryRun = toggle("--dry-run", "let the hub check the change, but write nothing");
 // All commands have a flag of this name, too. The parser puts the value there: `fleet.flags.reason`.
 const requiredReason = worded("--reason <text>", "why, for people; required");
-const steers = { reachesSpokes: false, needsFleet: setNeedsFleet } as const;
+const steers = {
+  exits: { 1: "there is no such set, or it is in a state in which this cannot be done" },
+  reachesSpokes: false,
+  needsFleet: setNeedsFleet,
+} as const;
 
 /** `rollout approve`: approves a stage. */
 export const rolloutApprove = command({
   name: "rollout approve",
   args: oneSet,
   summary: "Approve a stage of a rollout",
-  text: `Approves the gate for which the rollout waits, or the gate of the flags. The approval has your name and is for the revision that is rolled out now; a later\nrevision needs another one. ${annotates} It needs the right to patch the set, and with the webhook the verb approve on it.\nThe exit code is 1 when there is no such gate. ${setText}`,
+  text: `Approves the gate for which the rollout waits, or the gate of the flags. The approval has your name and is for the revision that is rolled out now; a later\nrevision needs another one. ${annotates} It needs the right to patch the set, and with the webhook the verb approve on it. ${setText}`,
   examples: [
     ["kubectl knfleet rollout approve kss/prod -n platform", "the gate for which it waits"],
     ["kubectl knfleet rollout approve kss/prod --stage rest --before", "a gate, also in advance"],
@@ -26,6 +30,7 @@ export const rolloutApprove = command({
     dryRun,
   },
   ...steers,
+  exits: { 1: "there is no such set, or no such gate" },
   run: async (fleet, options) => (await import("./steer.ts")).approveStage(fleet, options),
 });
 
@@ -51,10 +56,13 @@ export const rolloutResume = command({
   name: "rollout resume",
   args: oneSet,
   summary: "Resume a paused rollout",
-  text: `Removes the annotation that pause has written. The exit code is 1 when spec.rollout.paused is true: change that where the spec of the set is\nmanaged. ${setText}`,
+  text: `Removes the annotation that pause has written. ${setText}`,
   examples: [["kubectl knfleet rollout resume kss/prod -n platform", "continue"]],
   options: { dryRun },
   ...steers,
+  exits: {
+    1: "there is no such set, or spec.rollout.paused is true: change that where the spec of the set is managed",
+  },
   run: async (fleet, options) => (await import("./steer.ts")).resumeRollout(fleet, options),
 });
 
@@ -63,10 +71,11 @@ export const rolloutRetry = command({
   name: "rollout retry",
   args: oneSet,
   summary: "Retry a failed revision",
-  text: `Tries failed clusters again, also after a rollback gave up the revision. ${annotates} The exit code is 1 when\nno cluster failed. ${setText}`,
+  text: `Tries failed clusters again, also after a rollback gave up the revision. ${annotates} ${setText}`,
   examples: [["kubectl knfleet rollout retry kss/prod -n platform", "after the cause is removed"]],
   options: { dryRun },
   ...steers,
+  exits: { 1: "there is no such set, or no cluster failed" },
   run: async (fleet, options) => (await import("./steer.ts")).retryRevision(fleet, options),
 });
 
@@ -112,7 +121,7 @@ export const rolloutUndo = command({
   name: "rollout undo",
   args: oneSet,
   summary: "Go back to an earlier revision",
-  text: `Prints the set with the template and the overrides of an earlier revision: the last completed one before that of the spec, or the one of --to-revision.\n--apply writes these two fields, unless the set was changed in the meantime; the set then rolls them out in its stages, like any change. Where GitOps manages the\nset, commit the printed set there. The exit code is 1 when there is no such revision. ${setText}`,
+  text: `Prints the set with the template and the overrides of an earlier revision: the last completed one before that of the spec, or the one of --to-revision.\n--apply writes these two fields, unless the set was changed in the meantime; the set then rolls them out in its stages, like any change. Where GitOps manages the\nset, commit the printed set there. ${setText}`,
   examples: [
     ["kubectl knfleet rollout undo kss/prod -n platform", "print the set"],
     [
@@ -127,6 +136,7 @@ export const rolloutUndo = command({
     dryRun,
   },
   ...steers,
+  exits: { 1: "there is no such set, or no such revision" },
   run: async (fleet, options) => (await import("./undo.ts")).undoRollout(fleet, options),
 });
 
@@ -152,7 +162,7 @@ export const rolloutAdopt = command({
   name: "rollout adopt",
   args: { usage: "ks|ke", completes: "components", selects: true },
   summary: "Print a set that adopts existing components",
-  text: `Prints a set for the components of one type in a namespace; -l, --cluster and --on select some of them. The template has the fields that more than half of them share,\nand overrides by cluster name have the rest, so that no cluster changes. ClusterProfiles of the same namespaces without such a component are excluded. Nothing is\nwritten. Warns of components that the set cannot adopt; the exit code is 3 then, and 1 when\nthere are no components, or the set can adopt none of them.`,
+  text: `Prints a set for the components of one type in a namespace; -l, --cluster and --on select some of them. The template has the fields that more than half of them share,\nand overrides by cluster name have the rest, so that no cluster changes. ClusterProfiles of the same namespaces without such a component are excluded. Nothing is\nwritten. Warns of components that the set cannot adopt.`,
   examples: [
     ["kubectl knfleet rollout adopt ks -n platform > set.yaml", "all of Knative Serving"],
     ["kubectl knfleet rollout adopt ks -n platform -l env=prod --name prod", "part of it"],
@@ -160,5 +170,9 @@ export const rolloutAdopt = command({
   ],
   options: { name: worded("--name <name>", "name of the set (default fleet)") },
   ...steers,
+  exits: {
+    1: "there are no components, or the set can adopt none of them",
+    3: "there are components that the set cannot adopt",
+  },
   run: async (fleet, { name }) => (await import("./adopt.ts")).adoptComponents(fleet, name),
 });

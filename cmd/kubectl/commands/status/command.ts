@@ -8,6 +8,9 @@ export const status = command({
   args: installationNames,
   summary: "Show every installation: the hub's view and the spoke's",
   text: `One row for each Knative installation, worst first. HUB is what the conditions on the hub say, LIVE is what the target\ncluster says, reached through its ClusterProfile as the controller reaches it.\nOne installation named as TYPE/NAME comes with its conditions, Deployments, anchor and Warning events.\n-o wide adds REPLICA, the pod of the controller that serves the cluster; <none> when no replica does, and WORKLOADS, how\nmany of the objects by which teams use the installation are ready.\nAn installation or rollout that goes on within its deadline is in progress: no error, and code 0 without --strict.\nWhere there are fleet sets, a row for each follows: its version, phase and stage, and how many of its clusters are done and failed.\n${namesText}`,
+  exits: {
+    1: "something is not healthy, an unread spoke included, or no controller works for it (--fail-on moves the limit, --strict counts warnings and what is in progress, too); or what was named does not exist",
+  },
   examples: [
     ["kubectl knfleet status -A", "the whole fleet"],
     ["kubectl knfleet status --set kss/prod -n platform", "the installations of one fleet set"],

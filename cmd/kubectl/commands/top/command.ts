@@ -7,6 +7,10 @@ export const top = command({
   args: installationNames,
   summary: "Watch the fleet on the whole screen of a terminal",
   text: "The table of status, kept up to date: the hub is watched, and the spokes are read anew ten seconds after the last round, one of them sooner\nwhen its component changes on the hub. Where there are fleet sets, a line for each stands above the table. Keys: arrows or j and k move, Enter opens one installation, d diagnoses it, e and l show its Events\nand logs, / filters, s sorts, r reads everything anew, ? lists all keys, q ends it. It only reads. It needs a terminal; everywhere else there\nis status -w. top is for the keyboard and for SSH;\nui shows the same fleet in a browser, with causes, versions, a graph and a time line, also for a wall, a phone or a mail (ui --once FILE).",
+  exits: {
+    0: "ended with q; with --once as status",
+    2: "there is no terminal, or the command could not do its work",
+  },
   examples: [
     ["kubectl knfleet top -A", "the whole fleet"],
     ["kubectl knfleet top ks -A --cluster 'eu-*'", "Serving on some clusters"],

@@ -7,6 +7,7 @@ export const version = command({
   args: noArguments,
   summary: "Show the versions of this program, the hub, the controller and the installations",
   text: "The versions of this program, of the controller with the plugins that its images bring, of Kubernetes on the hub, and of every\ninstallation of all namespaces (or of -n): what the spec wants, what the hub says is installed, what the Deployments on the cluster are of,\nKubernetes there, the newest version that one step leads to, and which of them do not agree. Spokes are read when there is a provider file.\nEach line Replica names a pod of the controller and the shards that it serves, or the leader where there is one shard; what no replica\nserves is told as <none>.",
+  exits: { 1: "with --strict: versions do not agree" },
   examples: [
     ["kubectl knfleet version", "everything"],
     ["kubectl knfleet version --strict", "code 1 when something does not agree"],

@@ -7,6 +7,7 @@ export const unregister = command({
   args: { usage: "CLUSTER", completes: "clusters" },
   summary: "Take back what register has made, on the hub and on the cluster",
   text: "Deletes the ClusterProfile that `register` has made, the Secret with its token, and on the cluster the ServiceAccount with its tokens, the binding, the ClusterRole and the\nnamespace, as far as nothing else needs them. It shows everything and asks once. Refused while a component names the ClusterProfile. The cluster is that of the context which\n`register` used, or of --from-context; a context of another cluster is refused. --keep-spoke leaves a cluster alone that is gone.\nWith --from-context it also takes back what a `register` made that ended before it wrote the ClusterProfile.",
+  exits: { 2: "it was refused, or the command could not do its work" },
   examples: [
     ["kubectl knfleet unregister fleet/eu-1", "hub and cluster"],
     [
