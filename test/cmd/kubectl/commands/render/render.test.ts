@@ -7,6 +7,7 @@ import { parseAllDocuments } from "yaml";
 
 import { sampleDirOf } from "../../../../../cmd/release-files.ts";
 import { knfleetFile, runKnfleet } from "../../run-knfleet.ts";
+import { runText } from "../../run-text.ts";
 
 const serving = `apiVersion: operator.knative.dev/v1beta1
 kind: KnativeServing
@@ -39,7 +40,7 @@ async function file(name: string, text: string): Promise<string> {
 }
 
 function render(...args: readonly string[]) {
-  return runKnfleet(["render", "--release-dir", sampleDirOf(), ...args]);
+  return runText(["render", "--release-dir", sampleDirOf(), ...args]);
 }
 
 interface Shown {
