@@ -105,8 +105,9 @@ async function spawned(command: ServerCommand): Promise<ChildProcess> {
   try {
     const child = spawn(command.binary, [...command.args], {
       cwd: command.cwd,
-      // They live for a minute or two: to collect half as often saves a tenth of their computing and costs 200 MB.
-      env: { ...process.env, GOGC: "200" },
+      // They live for a minute or two: to collect half as often saves a tenth of their computing and costs 200 MB. A start costs a quarter less without
+      // threads that look for work and wake each other.
+      env: { ...process.env, GOGC: "200", GOMAXPROCS: "1" },
       detached: true,
       stdio: ["ignore", log, log],
     });
