@@ -58,8 +58,8 @@ export default defineConfig({
           testTimeout: 300_000,
           hookTimeout: 600_000,
           expect: { poll: { timeout: 60_000 } },
-          // A fleet waits as much as it works: four files at a time fill two cores, after the unit tests.
-          maxWorkers: 4,
+          // Two files at a time fill two cores, after the unit tests. With four, servers at rest take most of the processor, and each file eight times as long.
+          maxWorkers: 2,
           // A worker goes on from file to file, and its clusters with it (test/fleet/pool).
           isolate: false,
           sequence: { groupOrder: 1 },

@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
+import { resolve } from "node:path";
+
+import { compileCache } from "./compile-cache.ts";
 
 const dockerfile = resolve(import.meta.dirname, "../../Dockerfile");
 
@@ -40,6 +41,6 @@ export function programEnvironment(): Readonly<Record<string, string>> {
     HOME: "/nonexistent",
     ...imageEnvironment(),
     // Also keeps the sources stripped of types, as the build does: 25 MB less.
-    NODE_COMPILE_CACHE: join(tmpdir(), "knfleet-compile-cache"),
+    ...compileCache,
   };
 }

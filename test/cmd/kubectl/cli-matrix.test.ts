@@ -7,6 +7,7 @@ import { text } from "node:stream/consumers";
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
+import { compileCache } from "../../support/compile-cache.ts";
 import { silentListener } from "../silent-networks.ts";
 import { askingCommands, commandNames, lineOf, writeFilesOfLines } from "./every-command.ts";
 import { recordedObjects } from "./recorded-hub.ts";
@@ -84,7 +85,7 @@ describe("every command that prints", () => {
   test.each(printing)("%s ends quietly when nobody reads its output", async (name) => {
     const { PATH = "" } = process.env;
     const child = spawn(process.execPath, [knfleetFile, ...lineOf(name, folder)], {
-      env: { PATH, HOME: folder, ...hub.env },
+      env: { PATH, HOME: folder, ...compileCache, ...hub.env },
       stdio: ["ignore", "pipe", "pipe"],
       timeout: 60_000,
     });

@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { waitFor } from "../../fleet/wait-for.ts";
+import { compileCache } from "../../support/compile-cache.ts";
 import { startChangingCluster, type ChangingCluster } from "./changing-cluster.ts";
 import { loggingObjects } from "./commands/logs/recorded-logs.ts";
 import { component } from "./fleet-facts.ts";
@@ -88,7 +89,10 @@ async function ran(
   const child = spawn(
     process.execPath,
     [knfleetFile, ...args, ...providers, "--plugin-namespace", "x"],
-    { env: { PATH, HOME: folder, ...cluster.env, TMPDIR }, stdio: ["ignore", "pipe", "pipe"] },
+    {
+      env: { PATH, HOME: folder, ...compileCache, ...cluster.env, TMPDIR },
+      stdio: ["ignore", "pipe", "pipe"],
+    },
   );
   const closed = once(child, "close");
   const written = { stdout: "", stderr: "" };

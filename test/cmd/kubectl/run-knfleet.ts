@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 
 import type { Fleet } from "../../fleet/fleet.ts";
+import { compileCache } from "../../support/compile-cache.ts";
 
 /** The plugin's entry point. */
 export const knfleetFile = join(import.meta.dirname, "../../../cmd/kubectl-knfleet.ts");
@@ -16,7 +17,7 @@ export interface Ran {
 
 export interface RunOptions {
   readonly command?: string;
-  /** Added to `PATH` and `HOME`, which alone are passed on. */
+  /** Added to `PATH` and `HOME`, which alone are passed on, and to where compiled sources are. */
   readonly env?: Readonly<Record<string, string>>;
   /** When it is ended; default two minutes. */
   readonly timeoutMs?: number;
@@ -30,7 +31,7 @@ export async function runKnfleet(args: readonly string[], options: RunOptions = 
   const line = command === undefined ? [knfleetFile, ...args] : args;
   const { PATH = "", HOME = "" } = process.env;
   const child = spawn(command ?? process.execPath, line, {
-    env: { PATH, HOME, ...env },
+    env: { PATH, HOME, ...compileCache, ...env },
     stdio: ["ignore", "pipe", "pipe"],
     timeout,
   });

@@ -2,6 +2,7 @@ import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
 
 import { isRecord } from "../../../../../api/fields.ts";
+import { compileCache } from "../../../../support/compile-cache.ts";
 import { knfleetFile } from "../../run-knfleet.ts";
 
 /** A client that speaks to a real server process. */
@@ -27,7 +28,7 @@ export async function connect(
   const transport = new StdioClientTransport({
     command: process.execPath,
     args: [knfleetFile, "mcp", ...args],
-    env: { PATH, HOME, KUBECONFIG: "/nowhere", ...env },
+    env: { PATH, HOME, KUBECONFIG: "/nowhere", ...compileCache, ...env },
     stderr: "pipe",
   });
   let said = "";

@@ -9,6 +9,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { isRecord } from "../../../../../api/fields.ts";
 import { sampleDirOf } from "../../../../../cmd/release-files.ts";
+import { compileCache } from "../../../../support/compile-cache.ts";
 import { component } from "../../fleet-facts.ts";
 import { recordedFolder } from "../../golden/record-scene.ts";
 import { sceneNames } from "../../golden/scenes.ts";
@@ -275,7 +276,7 @@ describe("on a hub", () => {
 /** Starts the program, writes to it, closes its input, and returns what it said. */
 async function ran(input: string) {
   const child = spawn(process.execPath, [knfleetFile, "mcp"], {
-    env: { PATH: process.env["PATH"], KUBECONFIG: "/nowhere" },
+    env: { PATH: process.env["PATH"], KUBECONFIG: "/nowhere", ...compileCache },
     stdio: ["pipe", "pipe", "pipe"],
   });
   // It may have ended before everything was written.

@@ -4,6 +4,7 @@ import { stripVTControlCharacters } from "node:util";
 
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 
+import { compileCache } from "../../../../support/compile-cache.ts";
 import { recordedObjects } from "../../recorded-hub.ts";
 import { knfleetFile } from "../../run-knfleet.ts";
 import { startStubHub, type StubHub } from "../../stub-hub.ts";
@@ -40,7 +41,7 @@ async function inTerminal(then: (user: User) => void | Promise<void>, columns = 
   const line = `stty rows 24 cols ${columns}; ${shell}; echo "code=$?="; stty -a`;
   const { PATH = "" } = process.env;
   const child = spawn("script", ["-qfec", line, "/dev/null"], {
-    env: { PATH, TERM: "xterm", LANG: "C.UTF-8", SHELL: "/bin/sh", ...hub.env },
+    env: { PATH, TERM: "xterm", LANG: "C.UTF-8", SHELL: "/bin/sh", ...compileCache, ...hub.env },
     stdio: ["pipe", "pipe", "inherit"],
     timeout: 120_000,
   });

@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { type IncomingHttpHeaders, request } from "node:http";
 import { text } from "node:stream/consumers";
 
+import { compileCache } from "../../../../support/compile-cache.ts";
 import { knfleetFile } from "../../run-knfleet.ts";
 
 /** An answer of the page's server. */
@@ -40,7 +41,7 @@ export async function startUi(
 ): Promise<UiSession> {
   const { PATH = "", HOME = "" } = process.env;
   const child = spawn(process.execPath, [program, "ui", "--no-open", ...args], {
-    env: { PATH, HOME, KUBECONFIG: "/nowhere", ...env },
+    env: { PATH, HOME, KUBECONFIG: "/nowhere", ...compileCache, ...env },
     stdio: ["ignore", "pipe", "pipe"],
   });
   let said = "";
