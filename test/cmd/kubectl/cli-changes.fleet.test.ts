@@ -8,8 +8,8 @@ import { releaseDir } from "../../e2e/release-dir.ts";
 import { useScene } from "../../e2e/scene.ts";
 import { valueAt } from "../../fleet/json-record.ts";
 import { waitFor } from "../../fleet/wait-for.ts";
-import { kubectlWith, pathWithPlugin, type Kubectl } from "./plugin-folder.ts";
 import { rowsOf, type Ran } from "./run-knfleet.ts";
+import { runHere } from "./run-text.ts";
 import { testUpgradeOfFleet } from "./upgrade-of-fleet.ts";
 
 const scene = useScene({ spokes: 2 });
@@ -19,7 +19,6 @@ const userAgent = /^kubectl-knfleet/;
 
 let releases: string;
 let environment: Readonly<Record<string, string>>;
-let kubectl: Kubectl;
 
 beforeAll(async () => {
   const { hub, fleet, profiles } = scene();
@@ -28,7 +27,6 @@ beforeAll(async () => {
   // It would repair what is changed from now on.
   await scene().controller[Symbol.asyncDispose]();
   await letJobsExpire();
-  kubectl = await kubectlWith(await pathWithPlugin(fleet.folder));
   releases = await releaseDir();
   const identity = hub.adminIdentity;
   environment = {
@@ -48,10 +46,10 @@ async function letJobsExpire(): Promise<void> {
   await waitFor("finished Jobs to be removed", async () => (await admin.list(jobs)).length === 0);
 }
 
-/** As a user would type it, through the real kubectl. */
+/** With the time that a busy machine takes. */
 function knfleet(...args: readonly string[]): Promise<Ran> {
   const patience = ["--spoke-timeout", "60s", "--timeout", "120s", "--request-timeout", "60s"];
-  return kubectl(["knfleet", ...args, ...patience], { env: environment });
+  return runHere([...args, ...patience], environment);
 }
 
 function compared(...args: readonly string[]): Promise<Ran> {

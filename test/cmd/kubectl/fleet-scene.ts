@@ -8,8 +8,9 @@ import { spokeNamespaceAnnotation } from "../../../installation/installation-nam
 import type { Cluster, Fleet } from "../../fleet/fleet.ts";
 import { conditionOf } from "../../fleet/json-record.ts";
 import { waitFor } from "../../fleet/wait-for.ts";
-import { kubectlWith, pathWithPlugin } from "./plugin-folder.ts";
+import { kubectlWith, pathWithPlugin, patience } from "./plugin-folder.ts";
 import type { Ran, RunOptions } from "./run-knfleet.ts";
+import { runHere } from "./run-text.ts";
 
 interface InstallationPlan {
   readonly kind: ComponentKind;
@@ -153,7 +154,7 @@ export interface FleetScene {
   readonly providerFile: string;
   /** The same without a kubeconfig for the plugins, which then have to find the hub by themselves. */
   readonly bareProviderFile: string;
-  /** Runs `kubectl knfleet ARGS` as a person types it: the real kubectl finds the plugin. Nothing but `env` says where the fleet is. */
+  /** Runs `kubectl knfleet ARGS` inside this process; with `during` as a person types it: the real kubectl finds the plugin. Nothing but `env` says where the fleet is. */
   knfleet(args: readonly string[], options?: RunOptions): Promise<Ran>;
 }
 
@@ -199,7 +200,8 @@ export async function setScene(fleet: Fleet): Promise<FleetScene> {
   });
   await installByHand(hub, { ...local, healthy: ["eventing-controller"], owner });
   const providerFile = await fleet.providerFile();
-  const kubectl = await kubectlWith(await pathWithPlugin(fleet.folder));
+  const path = await pathWithPlugin(fleet.folder);
+  const kubectl = await kubectlWith(path);
   return {
     kubeconfig: await hub.writeKubeconfig("person.kubeconfig", {
       identity: hub.adminIdentity,
@@ -207,7 +209,10 @@ export async function setScene(fleet: Fleet): Promise<FleetScene> {
     }),
     providerFile,
     bareProviderFile: await withoutEnvironment(providerFile),
-    knfleet: (args, options) => kubectl(["knfleet", ...args], options),
+    knfleet: (args, options = {}) =>
+      options.during === undefined && options.command === undefined
+        ? runHere(args, { PATH: path, ...patience, ...options.env })
+        : kubectl(["knfleet", ...args], options),
   };
 }
 

@@ -31,7 +31,7 @@ export async function kubectlWith(PATH: string): Promise<Kubectl> {
 }
 
 /** What a busy machine needs; what a command line says itself wins. */
-const patience = {
+export const patience = {
   KNFLEET_SPOKE_TIMEOUT: "50s",
   KNFLEET_REQUEST_TIMEOUT: "50s",
 };

@@ -5,6 +5,7 @@ import { text } from "node:stream/consumers";
 
 import type { Fleet } from "../../fleet/fleet.ts";
 import { compileCache } from "../../support/compile-cache.ts";
+import { runHere } from "./run-text.ts";
 
 /** The plugin's entry point. */
 export const knfleetFile = join(import.meta.dirname, "../../../cmd/kubectl-knfleet.ts");
@@ -44,7 +45,7 @@ export async function runKnfleet(args: readonly string[], options: RunOptions = 
   return { exitCode: child.exitCode, stdout, stderr };
 }
 
-/** Runs the plugin with the administrators' kubeconfigs of a hub and its spokes. */
+/** Runs the plugin inside this process, with the administrators' kubeconfigs of a hub and its spokes. */
 export function runOnFleet(
   { hub, spokes }: Pick<Fleet, "hub" | "spokes">,
   providerFile: string,
@@ -52,7 +53,7 @@ export function runOnFleet(
 ): Promise<Ran> {
   const files = [hub, ...spokes].map(({ adminKubeconfigPath }) => adminKubeconfigPath);
   const env = { KUBECONFIG: files.join(":"), KNFLEET_PROVIDER_FILE: providerFile };
-  return runKnfleet(args, { env });
+  return runHere(args, env);
 }
 
 /** The rows of a printed table by header, for example `{ NAME: "a", LIVE: "2/9 not available" }`. */

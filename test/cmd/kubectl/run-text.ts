@@ -7,15 +7,39 @@ export interface RunText {
   /** Width of the terminal that standard output is; absent: it is none. */
   readonly columns?: number;
   readonly signal?: AbortSignal;
-  /** The time at which it is run; absent: 2026-11-21 at noon. */
+  /** The time at which it is run, and at which it stays; absent: 2026-11-21 at noon. */
   readonly at?: Date;
+}
+
+interface RanText {
+  readonly exitCode: number;
+  readonly stdout: string;
+  readonly stderr: string;
 }
 
 /** Runs one command line inside this process, and returns what it wrote. */
 export async function runText(
   args: readonly string[],
-  { env = {}, columns, at = now, signal = AbortSignal.timeout(60_000) }: RunText = {},
-): Promise<{ readonly exitCode: number; readonly stdout: string; readonly stderr: string }> {
+  { at = now, ...options }: RunText = {},
+): Promise<RanText> {
+  return runAt(() => at, args, options);
+}
+
+/** The same now, with the PATH and HOME of the tests, for clusters that are far away: it may take two minutes. */
+export function runHere(
+  args: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+): Promise<RanText> {
+  const { PATH = "", HOME = "" } = process.env;
+  const signal = AbortSignal.timeout(120_000);
+  return runAt(() => new Date(), args, { env: { PATH, HOME, ...env }, signal });
+}
+
+async function runAt(
+  time: () => Date,
+  args: readonly string[],
+  { env = {}, columns, signal = AbortSignal.timeout(60_000) }: Omit<RunText, "at">,
+): Promise<RanText> {
   const written = { stdout: "", stderr: "" };
   const output = (name: keyof typeof written): Output => ({
     ...(columns === undefined ? {} : { isTTY: true, columns }),
@@ -26,7 +50,7 @@ export async function runText(
     env,
     stdout: output("stdout"),
     stderr: output("stderr"),
-    now: () => at,
+    now: time,
   };
   const exitCode = await runCli(terminal, signal);
   return { exitCode, ...written };
