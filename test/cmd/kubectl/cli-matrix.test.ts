@@ -63,6 +63,7 @@ describe("every command that asks the hub", () => {
   test.each(askingCommands)("%s exits with 2 when the hub forbids everything", async (name) => {
     const { exitCode, stderr } = await runText(lineOf(name, folder), { env: forbidding.env });
     expect({ name, exitCode, said: stderr !== "" }).toEqual({ name, exitCode: 2, said: true });
+    if (name.startsWith("rollout ")) expect(stderr).toMatch(/^error: Forbidden: /);
   });
 
   test.each(askingCommands)(

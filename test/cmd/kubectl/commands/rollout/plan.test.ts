@@ -260,17 +260,13 @@ describe("rollout plan -f", () => {
   });
 
   test("plans another spec of a set that it has, with its components", async () => {
-    const other = asTyped(set, { template: { spec: { version: "1.22" } }, overrides: [] });
-    const path = await written("other.json", other);
-    const { stdout } = await ran(["-f", path, "-o", "json"]);
-    const { items } = JSON.parse(stdout);
-    expect(items).toContainEqual(
-      expect.objectContaining({
-        cluster: { namespace: "fleet", name: "eu-0" },
-        action: "update",
-        to: "1.22.1",
-      }),
-    );
+    const older = sampleSet({ spec: { ...set.spec, template: { spec: { version: "1.22" } } } });
+    const path = await written("other.json", asTyped(set, { overrides: [] }));
+    const { stdout } = await ran(["-f", path, "-o", "json"], { on: [older, ...objects] });
+    expect(JSON.parse(stdout).items.slice(0, 2)).toMatchObject([
+      { cluster: { namespace: "fleet", name: "eu-0" }, action: "update", to: "1.23.1" },
+      { cluster: { name: "eu-1" }, action: "blocked", reason: "VersionNotEligible" },
+    ]);
   });
 
   test("names the rights that the webhook asks of whoever applies it, and none for what stays", async () => {

@@ -24,7 +24,7 @@ export const prodKey = {
   namespace,
   name: "prod",
 } as const;
-export const stages = [
+const stages = [
   { name: "canary", selector: { matchLabels: { ring: "0" } }, after: { approval: true } },
   { name: "rest", selector: {} },
 ];

@@ -161,6 +161,12 @@ describe("a set", () => {
     );
   });
 
+  test("of Knative Eventing that does not exist exits with 1", async () => {
+    const { exitCode, stderr } = await ran(undefined, ["rollout", "status", "kes/prod"]);
+    expect(stderr).toContain('knativeeventingsets.knfleet.dev "prod" not found');
+    expect(exitCode).toBe(1);
+  });
+
   test("of a hub without sets leads to the chart", async () => {
     await using hub = await startStubHub([], unserved);
     const { exitCode, stderr } = await runText(line, { env: hub.env });

@@ -2,12 +2,41 @@ import { describe, expect, test } from "vitest";
 
 import { clusterProfileApiVersion } from "../../../../../api/cluster-profile.ts";
 import { recordAt } from "../../../../../api/fields.ts";
+import { steering } from "../../../../../api/fleet-set.ts";
+import { selectionShrank } from "../../../../../api/sentences.ts";
 import { runText } from "../../run-text.ts";
-import { type Answer, startStubHub } from "../../stub-hub.ts";
-import { inPhase, sampleSet, update } from "./sample-set.ts";
+import { type Answer, forbidden, startStubHub } from "../../stub-hub.ts";
+import { inPhase, rolling as statusOfRolling, sampleSet, update } from "./sample-set.ts";
 
 const rolling = sampleSet({ status: inPhase({ phase: "Rolling", stage: "early" }) });
 const over = sampleSet({ status: inPhase({ phase: "Complete" }) });
+const halted = sampleSet({ status: inPhase({ phase: "Halted", stage: "early" }) });
+const paused = sampleSet({
+  status: statusOfRolling,
+  annotations: { "knfleet.dev/pause-rollout": "incident 7" },
+});
+const gated = sampleSet({
+  status: {
+    ...inPhase({ phase: "AwaitingApproval", stage: "canary" }),
+    stages: (statusOfRolling.stages ?? []).map((stage) =>
+      stage.name === "canary" ? { ...stage, state: "AwaitingApproval" } : stage,
+    ),
+  },
+});
+const shrunk = sampleSet({
+  status: {
+    ...statusOfRolling,
+    conditions: [
+      {
+        type: "Selected",
+        status: "False",
+        reason: "SuspiciousShrink",
+        message: selectionShrank.of(steering.acceptSelection, "0123456789"),
+        lastTransitionTime: "2026-11-21T11:00:00Z",
+      },
+    ],
+  },
+});
 const alice = { body: { status: { userInfo: { username: "alice" } } } };
 
 /** Runs a command about a set, and returns the annotations that it writes. */
@@ -49,6 +78,21 @@ describe("steering tells who did it, for the record of the revision", () => {
       },
     },
     {
+      args: ["resume"],
+      set: paused,
+      writes: { "knfleet.dev/pause-rollout": null, ...deed("resume", {}) },
+    },
+    {
+      args: ["retry"],
+      set: halted,
+      writes: { "knfleet.dev/retry": update, ...deed("retry", {}) },
+    },
+    {
+      args: ["accept-selection"],
+      set: shrunk,
+      writes: { "knfleet.dev/accept-selection": "0123456789" },
+    },
+    {
       args: ["skip", "--cluster", "eu-17", "--reason", "broken disk"],
       writes: {
         "knfleet.dev/skip-clusters": `${update} fleet/eu-17`,
@@ -69,8 +113,8 @@ describe("steering tells who did it, for the record of the revision", () => {
         ...deed("abort", { reason: "wrong registry" }),
       },
     },
-  ])("rollout $args", async ({ args, writes }) => {
-    const { written, exitCode } = await steered(args);
+  ])("rollout $args", async ({ args, set, writes }) => {
+    const { written, exitCode } = await steered(args, set);
     expect(written).toEqual([writes]);
     expect(exitCode).toBe(0);
   });
@@ -79,6 +123,22 @@ describe("steering tells who did it, for the record of the revision", () => {
     const { written } = await steered(["pause", "--reason", "incident 7"], rolling, 404);
     expect(JSON.stringify(written)).not.toContain("user");
   });
+});
+
+test.each([
+  { verb: "approve", set: gated },
+  { verb: "pause", set: rolling },
+  { verb: "resume", set: paused },
+  { verb: "retry", set: halted },
+])("rollout $verb without the right to patch the set is forbidden", async ({ verb, set }) => {
+  await using hub = await startStubHub([set], ({ method, path }) => {
+    if (path.endsWith("/selfsubjectreviews")) return alice;
+    return method === "PATCH" ? forbidden("cannot patch it") : undefined;
+  });
+  const line = ["rollout", verb, "kss/prod", "-n", "platform"];
+  const { stderr, exitCode } = await runText(line, { env: hub.env });
+  expect(stderr).toMatch(/^error: Forbidden: .*cannot patch it/);
+  expect(exitCode).toBe(2);
 });
 
 describe("rollout skip", () => {
