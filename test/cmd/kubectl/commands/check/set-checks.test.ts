@@ -122,8 +122,17 @@ describe("check", () => {
     expect(items).toMatchObject([{ subject: "KnativeServingSet team-a/prod", ...says }]);
   });
 
+  test("fails for a set that is halted", async () => {
+    const halted = fleetSet({ status: phased("Halted", { stage: "canary" }) });
+    await using hub = await startStubHub([halted], api);
+    const { stdout, exitCode } = await runText(["check", "-o", "short"], { env: hub.env });
+    expect(stdout).toContain("FAIL KnativeServingSet team-a/prod fleet sets: Halted stage canary");
+    expect(exitCode).toBe(1);
+  });
+
   test("tells of ControllerRevisions without a set", async () => {
-    const objects = [fleetSet(), revision("gone-1", "gone"), revision("gone-2", "gone")];
+    const gone = [revision("gone-1", "gone"), revision("gone-2", "gone")];
+    const objects = [fleetSet(), ...gone, revision("lost-1", "lost")];
     const { items } = await setsChecked(objects);
     const selector = "knfleet.dev/set=gone,knfleet.dev/set-kind=KnativeServingSet";
     expect(items).toMatchObject([
@@ -133,6 +142,7 @@ describe("check", () => {
         message: "the set does not exist, and has left 2 ControllerRevisions",
         next: [`kubectl delete controllerrevisions.apps -n team-a -l ${selector}`],
       },
+      { message: "the set does not exist, and has left 1 ControllerRevision" },
     ]);
   });
 

@@ -159,6 +159,8 @@ describe("completion", () => {
       env: { ...hub.env, ...patient },
     });
     expect(stdout).toBe("ks/knative-serving\tReady\nke/knative-eventing\tNotReady\n:4\n");
+    const ofSets = await runText(["__complete", "wait", "k"], { env: { ...hub.env, ...patient } });
+    expect(ofSets.stdout).toBe("ks/knative-serving\tReady\nkss/prod\tRolling\n:4\n");
   });
 
   test.each([

@@ -15,12 +15,13 @@ import { startStubHub } from "../../stub-hub.ts";
 import { answersTables } from "../../stub-tables.ts";
 
 const placed = fleetSet();
+const template = { spec: { config: { registry: { password: "correct-horse" } } } };
 const set: FleetSet = {
   ...placed,
   spec: {
     ...placed.spec,
     clusters: { from: "PlacementDecision", placementDecision: { decisionKey: "prod-eu" } },
-    template: { spec: { config: { registry: { password: "correct-horse" } } } },
+    template,
   },
 };
 const other = fleetSet({ kind: "KnativeEventingSet", name: "lab" });
@@ -40,7 +41,7 @@ function object(
 const ofSet = (name: string) => ({ [setLabels.set]: name, [setLabels.kind]: "KnativeServingSet" });
 const decisionKey = "multicluster.x-k8s.io/decision-key";
 const beside: readonly KubeObject[] = [
-  object("ControllerRevision", "prod-1", ofSet("prod")),
+  { ...object("ControllerRevision", "prod-1", ofSet("prod")), data: { template } },
   object("ControllerRevision", "gone-1", ofSet("gone")),
   object("ControllerRevision", "of-a-statefulset", { app: "db" }),
   object("PlacementDecision", "eu", { [decisionKey]: "prod-eu" }),

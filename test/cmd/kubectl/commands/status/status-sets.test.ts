@@ -151,6 +151,14 @@ describe("status --set", () => {
     },
   );
 
+  test("has its installations and the set in its document", async () => {
+    const { stdout } = await status(hub, "--set", "kss/prod", "-o", "json");
+    expect(JSON.parse(stdout)).toMatchObject({
+      items: [{ name: "prod-eu-1" }],
+      sets: [{ kind: "KnativeServingSet", name: "prod", phase: "Rolling" }],
+    });
+  });
+
   test("of a name shows the sets of both kinds", async () => {
     const { stdout } = await status(hub, "--set", "prod");
     expect(stdout.split("\n\n")[1]).toBe(sets);
@@ -218,6 +226,7 @@ describe("on a hub without fleet sets", () => {
     const plain = await status(bare);
     const refused = await status(refusing);
     expect(plain.stdout.trimEnd().split("\n")).toHaveLength(2);
+    expect(plain).toMatchObject({ stderr: "1 installation: 1 healthy.\n", exitCode: 0 });
     expect(refused).toEqual(plain);
     const asked = bare.requests.slice(before).filter((line) => line.includes("/knfleet.dev/"));
     expect(asked).toHaveLength(2);

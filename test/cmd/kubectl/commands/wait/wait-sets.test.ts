@@ -2,6 +2,8 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import type { FleetSet } from "../../../../../api/fleet-set.ts";
 import { setGoalOf, setStandingOf } from "../../../../../cmd/kubectl/commands/wait/wait-sets.ts";
+import { waitFor } from "../../../../fleet/wait-for.ts";
+import { startChangingCluster } from "../../changing-cluster.ts";
 import { component } from "../../fleet-facts.ts";
 import { runText } from "../../run-text.ts";
 import { fleetSet, phased } from "../../set-facts.ts";
@@ -10,6 +12,12 @@ import { startStubHub, type StubHub } from "../../stub-hub.ts";
 const complete = fleetSet({ status: phased("Complete") });
 const rolling = fleetSet();
 const halted = fleetSet({ status: phased("Halted", { stage: "early", waitingFor: "2 failed" }) });
+const passed = fleetSet({
+  status: {
+    ...rolling.status,
+    stages: (rolling.status?.stages ?? []).map((stage) => ({ ...stage, state: "Passed" })),
+  },
+});
 const deleted: FleetSet = {
   ...complete,
   metadata: { ...complete.metadata, deletionTimestamp: "2026-11-21T11:59:00Z" },
@@ -168,6 +176,30 @@ describe("wait", () => {
         { kind: "KnativeServingSet", name: "prod", state: "met" },
       ],
     });
+  });
+
+  test.each([
+    { name: "is complete", goal: "complete", later: complete, code: 0, says: " met " },
+    { name: "has passed the stage", goal: "stage=early", later: passed, code: 0, says: " met " },
+    { name: "halts", goal: "complete", later: halted, code: 1, says: "failed   Halted   2 failed" },
+  ])("for a set that goes on ends when it $name", async ({ goal, later, code, says }) => {
+    await using changing = await startChangingCluster(rolling);
+    const running = runText(["wait", "kss/prod", `--for=${goal}`], { env: changing.env });
+    await waitFor("its watch", () => changing.watches === 1);
+    changing.put(later);
+    const { stdout, exitCode } = await running;
+    expect(stdout).toContain(says);
+    expect(exitCode).toBe(code);
+  });
+
+  test("for a set that was complete before its spec changed exits 124 after its time", async () => {
+    await using older = await startStubHub([
+      fleetSet({ status: phased("Complete"), generation: 2 }),
+    ]);
+    const line = ["wait", "kss/prod", "--timeout", "300ms"];
+    const { stdout, exitCode } = await runText(line, { env: older.env });
+    expect(stdout).toContain("NotObserved");
+    expect(exitCode).toBe(124);
   });
 
   test("for a set on a hub without sets says so at once", async () => {
