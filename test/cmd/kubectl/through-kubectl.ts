@@ -3,7 +3,8 @@ import { join } from "node:path";
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
-import { buildDist, type DistFolder } from "../../build/dist-folder.ts";
+import { distOfRun } from "../../build/bundle-of-run.ts";
+import type { DistFolder } from "../../build/dist-folder.ts";
 import type { Fleet } from "../../fleet/fleet.ts";
 import type { FleetScene } from "./fleet-scene.ts";
 import { kubectlWith, pathWithProgram, type Kubectl } from "./plugin-folder.ts";
@@ -24,7 +25,7 @@ export function testThroughKubectl(fleet: () => Fleet, scene: () => FleetScene):
 
   describe("the built program as a plugin of the real kubectl", () => {
     beforeAll(async () => {
-      const built = await buildDist();
+      const built = await distOfRun();
       dist = built;
       const bin = join(fleet().folder, "bin");
       await mkdir(bin);
@@ -43,20 +44,6 @@ export function testThroughKubectl(fleet: () => Fleet, scene: () => FleetScene):
       ]);
       expect(stderr).toContain("next: kubectl knfleet deployments ke/knative-eventing -n team-a");
       expect(exitCode).toBe(1);
-    });
-
-    test.each([
-      { line: ["deployments", "-A", "-o", "json"], kind: "DeploymentList", exitCode: 3 },
-      { line: ["get", "pods", "-n", "team-a", "-o", "json"], kind: "ObjectList", exitCode: 0 },
-      { line: ["diagnose", "ks/knative-serving", "-o", "json"], kind: "Diagnosis", exitCode: 0 },
-      { line: ["tree", "ke", "-o", "json"], kind: "Tree", exitCode: 0 },
-      { line: ["check", "-o", "json"], kind: "Check", exitCode: 1 },
-      { line: ["orphans", "-o", "json"], kind: "OrphanList", exitCode: 3 },
-      { line: ["version", "-o", "json"], kind: "Version", exitCode: 3 },
-    ])("kubectl knfleet $line exits with $exitCode", async ({ line, kind, exitCode }) => {
-      const ran = await knfleet(...line);
-      expect(JSON.parse(ran.stdout)).toMatchObject({ apiVersion: "knfleet.dev/v1", kind });
-      expect({ stderr: ran.stderr, exitCode: ran.exitCode }).toEqual({ stderr: "", exitCode });
     });
 
     test("is the login of the kubeconfig that connect makes", async () => {
