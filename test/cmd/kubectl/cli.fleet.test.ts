@@ -312,5 +312,4 @@ testFileOfTheHub(fleet, () => scene);
 testPageOfFleet(fleet, () => scene);
 testThroughKubectl(fleet, () => scene);
 testCompletionInShells(fleet, () => scene);
-// Last: the hub is full of objects then.
 testManyObjects(fleet, () => scene);
