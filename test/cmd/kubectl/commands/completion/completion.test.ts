@@ -125,6 +125,18 @@ describe("completion", () => {
       ["ks/knative-serving", ":4"],
     ],
     [
+      ["status", "ks"],
+      ["ks/knative-serving", ":4"],
+    ],
+    [
+      ["diagnose", "--namespace=team-a", ""],
+      ["ks/knative-serving", ":4"],
+    ],
+    [
+      ["diagnose", "--from=controller-"],
+      ["controller-identity", ":4"],
+    ],
+    [
       ["status", "-A", "k"],
       ["ks/knative-serving", "ke/knative-eventing", ":4"],
     ],
@@ -166,6 +178,12 @@ describe("completion", () => {
   test.each([
     // Nobody listens on the port: it is refused, or silent for the second that completion waits.
     ["a hub that is gone", {}, ["status", "--server", "http://127.0.0.1:9", ""]],
+    [
+      "a hub that is gone, of namespaces",
+      {},
+      ["status", "--server", "http://127.0.0.1:9", "-n", ""],
+    ],
+    ["a hub that is gone, of clusters", {}, ["connect", "--server", "http://127.0.0.1:9", ""]],
     ["a kubeconfig that is not there", { KUBECONFIG: "/nowhere" }, ["status", ""]],
     ["flags that cannot be read", {}, ["status", "--timeout", "x", ""]],
   ])("offers nothing and stays silent with %s", async (_, env, words) => {
