@@ -66,7 +66,7 @@ describe("the bootstrap in a clean clone", () => {
   // More than 15 s: it builds the programs of a control plane, and starts one.
   test("builds the fleet that a test needs into an empty cache, and passes a test on real control planes without release files", async () => {
     const { code, stdout, stderr } = await ended(
-      inClone(["test", "test/fleet/cluster.fleet.test.ts", "-t", "two replicas"]),
+      inClone(["test", "test/render/patches/merge-schema.fleet.test.ts"]),
     );
     expect(stderr).toMatch(/building .*kube-apiserver/i);
     expect(stdout).toMatch(/^1 passed, 0 failed/m);
