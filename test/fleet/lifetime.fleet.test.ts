@@ -5,54 +5,70 @@ import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 
-import { describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { isAlive } from "./build-lock.ts";
-import { startFleet } from "./fleet.ts";
+import { startFleet, startSpokes, type Fleet } from "./fleet.ts";
 import { isRecord, valueAt } from "./json-record.ts";
 import { DiedAtStartError } from "./server-process.ts";
 import { waitFor } from "./wait-for.ts";
 
 describe("a fleet", () => {
-  test("leaves no process and no file behind", async () => {
-    const fleet = await startFleet({ spokes: 1, hub: { kwok: true } });
-    const pids = [...fleet.hub.pids, ...fleet.spoke(0).pids];
-    fleet.spoke(0).pause();
-    expect(pids).toHaveLength(10);
-    expect(pids.every(isAlive)).toBe(true);
-    await fleet[Symbol.asyncDispose]();
-    expect(pids.filter(isAlive)).toEqual([]);
-    expect(existsSync(fleet.folder)).toBe(false);
-  });
+  // Two tests have it: in the first one a server of it ends, in the second one all of them.
+  const lines: string[] = [];
+  let fleet: Fleet | undefined;
 
-  test("keeps its folder when told to, and says where it is", async () => {
-    const lines: string[] = [];
-    const fleet = await startFleet({ spokes: 0, log: (line) => lines.push(line) });
-    fleet.keep();
-    await fleet[Symbol.asyncDispose]();
-    expect(existsSync(join(fleet.folder, "hub", "kube-apiserver.log"))).toBe(true);
-    expect(lines.at(-1)).toContain(fleet.folder);
-    await rm(fleet.folder, { recursive: true });
-  });
-
-  test("says when a server ends by itself, and starts it again", async () => {
-    const lines: string[] = [];
-    await using fleet = await startFleet({
+  beforeAll(async () => {
+    fleet = await startFleet({
       spokes: 0,
       hub: { kwok: true },
       log: (line) => lines.push(line),
     });
-    const before = fleet.hub.pids;
+  });
+  afterAll(() => fleet?.[Symbol.asyncDispose]());
+
+  function running(): Fleet {
+    if (fleet === undefined) throw new Error("The fleet exists only in tests");
+    return fleet;
+  }
+
+  test("says when a server ends by itself, and starts it again", async () => {
+    const { hub } = running();
+    const before = hub.pids;
     process.kill(before.at(-1) ?? 0, "SIGKILL");
     const line = await waitFor("a line about it", () =>
       lines.find((said) => said.includes("kwok")),
     );
     expect(line).toContain("hub kwok ended by itself (signal SIGKILL)");
     const after = await waitFor("another one", () => {
-      const { pids } = fleet.hub;
+      const { pids } = hub;
       return pids.length === before.length && pids.at(-1) !== before.at(-1) && pids;
     });
     expect(after.slice(0, -1)).toEqual(before.slice(0, -1));
+  });
+
+  test("leaves no process and no file behind", async () => {
+    const { hub, folder } = running();
+    const { pids } = hub;
+    hub.pause();
+    expect(pids).toHaveLength(5);
+    expect(pids.every(isAlive)).toBe(true);
+    await running()[Symbol.asyncDispose]();
+    expect(pids.filter(isAlive)).toEqual([]);
+    expect(existsSync(folder)).toBe(false);
+  });
+
+  test("keeps its folder when told to, and says where it is", async () => {
+    const said: string[] = [];
+    const spokes = await startSpokes({
+      spokes: [{ kwok: false }],
+      log: (line) => said.push(line),
+    });
+    spokes.keep();
+    await spokes[Symbol.asyncDispose]();
+    expect(existsSync(join(spokes.folder, "spoke-1", "kube-apiserver.log"))).toBe(true);
+    expect(said.at(-1)).toContain(spokes.folder);
+    await rm(spokes.folder, { recursive: true });
   });
 
   test("ends with its process, also when that is killed", async () => {
