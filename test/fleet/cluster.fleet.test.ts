@@ -1,26 +1,19 @@
 // Servers of its own: it is about servers that are stopped, frozen and started with flags.
 import { once } from "node:events";
-import type { IncomingMessage, ServerResponse } from "node:http";
-import { Agent, createServer as createWebhookServer } from "node:https";
+import { Agent } from "node:https";
 import { createServer } from "node:net";
-import { text } from "node:stream/consumers";
 
 import { describe, expect, test } from "vitest";
 
 import type { Manifest } from "../../api/kubernetes.ts";
 import { AdminError, openAdminClient } from "./admin-client.ts";
-import { createAuthority, type KeyPair } from "./certificates.ts";
 import type { Cluster } from "./cluster.ts";
 import { exchange } from "./https-exchange.ts";
 import { conditionOf, valueAt } from "./json-record.ts";
-import { portOf } from "./ports.ts";
 import { useFleet } from "./use-fleet.ts";
 import { waitFor } from "./wait-for.ts";
 
-const fleet = useFleet({
-  hub: { egress: true },
-  spokes: [{ apiServerFlags: ["--goaway-chance=0.001"] }, { kwok: false, name: "empty" }],
-});
+const fleet = useFleet({ spokes: [{ apiServerFlags: ["--goaway-chance=0.001"] }] });
 
 describe("a cluster with kwok", () => {
   test("makes a Deployment of two replicas available", async () => {
@@ -56,7 +49,7 @@ describe("a cluster with kwok", () => {
 });
 
 test("a cluster without kwok has no node, and nothing becomes ready", async () => {
-  const { admin } = fleet().spoke("empty");
+  const { admin } = fleet().hub;
   await admin.create(deployment("stuck", 1));
   const pod = await waitFor("an unschedulable pod", async () => {
     const pods = await admin.list({ apiVersion: "v1", kind: "Pod", namespace: "default" });
@@ -150,7 +143,7 @@ describe("an API server", () => {
   });
 
   test("says so when its port was taken meanwhile", async () => {
-    const spoke = fleet().spoke("empty");
+    const spoke = fleet().spoke(0);
     const port = Number(new URL(spoke.server).port);
     await spoke.stop();
     const thief = createServer((socket) => socket.destroy()).listen(port, "127.0.0.1");
@@ -177,31 +170,6 @@ describe("an API server", () => {
   });
 });
 
-test("the hub reaches a webhook through its Service and the egress proxy", async () => {
-  const { hub } = fleet();
-  const authority = createAuthority("webhook-ca");
-  await using webhook = await startWebhook(
-    authority.issue({ commonName: "guard", usage: "server", hosts: ["guard.hooks.svc"] }),
-  );
-  await hub.admin.apply({ apiVersion: "v1", kind: "Namespace", metadata: { name: "hooks" } });
-  await hub.admin.apply({
-    apiVersion: "v1",
-    kind: "Service",
-    metadata: { namespace: "hooks", name: "guard" },
-    spec: { ports: [{ port: 443 }] },
-  });
-  await hub.routeService({ namespace: "hooks", name: "guard" }, webhook.port);
-  await hub.admin.apply(webhookConfiguration(authority.certificatePem));
-  const refusal = await waitFor("the webhook to be asked", async () => {
-    const error = await hub.admin
-      .apply(configMap("forbidden", "hooks"))
-      .catch((thrown: unknown) => thrown);
-    return error instanceof Error ? error : undefined;
-  });
-  expect(refusal.message).toContain("not on my watch");
-  expect(hub.egress?.asked[0]).toMatch(/^10\.96\.\d+\.\d+:443$/);
-});
-
 interface Extra {
   readonly body?: object;
   readonly signal?: AbortSignal;
@@ -223,63 +191,10 @@ function bearer(cluster: Cluster, token: string) {
   };
 }
 
-/** A webhook that refuses everything. */
-async function startWebhook(pair: KeyPair) {
-  const server = createWebhookServer(
-    { cert: pair.certificatePem, key: pair.keyPem },
-    (request, response) => void refuse(request, response),
-  ).listen(0, "127.0.0.1");
-  await once(server, "listening");
-  return {
-    port: portOf(server.address()),
-    async [Symbol.asyncDispose]() {
-      server.close();
-      server.closeAllConnections();
-      await once(server, "close");
-    },
-  };
-}
-
-async function refuse(request: IncomingMessage, response: ServerResponse): Promise<void> {
-  const review: unknown = JSON.parse(await text(request));
-  const uid = valueAt(review, "request", "uid");
-  const answer = { uid, allowed: false, status: { message: "not on my watch" } };
-  const body = { apiVersion: "admission.k8s.io/v1", kind: "AdmissionReview", response: answer };
-  response.setHeader("content-type", "application/json");
-  response.end(JSON.stringify(body));
-}
-
-const webhookConfiguration = (caPem: string): Manifest => ({
-  apiVersion: "admissionregistration.k8s.io/v1",
-  kind: "ValidatingWebhookConfiguration",
-  metadata: { name: "guard" },
-  webhooks: [
-    {
-      name: "guard.hooks.svc",
-      admissionReviewVersions: ["v1"],
-      sideEffects: "None",
-      failurePolicy: "Ignore",
-      matchConditions: [
-        {
-          name: "one-name",
-          expression: "request.name == 'forbidden' && request.namespace == 'hooks'",
-        },
-      ],
-      rules: [
-        { apiGroups: [""], apiVersions: ["v1"], resources: ["configmaps"], operations: ["*"] },
-      ],
-      clientConfig: {
-        service: { namespace: "hooks", name: "guard" },
-        caBundle: Buffer.from(caPem, "utf8").toString("base64"),
-      },
-    },
-  ],
-});
-
-const configMap = (name: string, namespace = "default"): Manifest => ({
+const configMap = (name: string): Manifest => ({
   apiVersion: "v1",
   kind: "ConfigMap",
-  metadata: { namespace, name },
+  metadata: { namespace: "default", name },
 });
 
 const deploymentKey = (name: string) => ({
