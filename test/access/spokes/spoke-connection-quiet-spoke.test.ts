@@ -55,6 +55,12 @@ test("a spoke that is silent and cannot work is lost: its watches end, and go on
   const message = state.kind === "lost" ? state.error.message : "";
   expect(message).toMatch(/^\[Unreachable\] ClusterProfile .* answered 500 to GET \/readyz$/);
   expect(await ended).toBeInstanceOf(FleetError);
+  // The stub would answer: it is the connection that says no.
+  const unreachable = { reason: "RemoteClientCreationFailed", code: "Unreachable" };
+  const soon = AbortSignal.timeout(60_000);
+  await expect(keeper.acquire(soon)).rejects.toMatchObject(unreachable);
+  const sent = client.request("POST", "/anything", {}, soon);
+  await expect(sent).rejects.toMatchObject(unreachable);
   let isOver = false;
   void watched(client).finally(() => {
     isOver = true;
@@ -62,6 +68,7 @@ test("a spoke that is silent and cannot work is lost: its watches end, and go on
   status = 200;
   await expect.poll(() => keeper.state.kind, patience).toBe("connected");
   expect(isOver).toBe(false);
+  expect((await keeper.acquire(soon)).client).toBe(client);
 });
 
 // What kube-apiserver says while it stops, and when a plugin for the encryption of Secrets is away.

@@ -1,4 +1,3 @@
-// Servers of its own: the API server of a spoke is frozen.
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
@@ -236,53 +235,6 @@ describe("a spoke", () => {
     expect(asked.filter(({ uri }) => uri !== "/readyz")).toEqual([]);
     expect(asked.length).toBeLessThanOrEqual(3);
     expect(quiet.state(ref)?.kind).toBe("connected");
-  });
-
-  test("that freezes is lost, and found again", async () => {
-    const spoke = fleet().spoke(1);
-    const ref = await fleet().addProfile(spoke, { plugin: "secretreader", name: "frozen" });
-    const connection = await connectionTo(ref);
-    const seen: string[] = [];
-    const failures: unknown[] = [];
-    using reflector = new Reflector(
-      {
-        clock,
-        client: connection.client,
-        ref: { resource: configMap, namespace: "default" },
-      },
-      {
-        onChange: ({ metadata }) => seen.push(metadata.name),
-        onDelete: () => undefined,
-        onBug: rethrow,
-        onError: (error) => failures.push(error),
-      },
-      connection.signal,
-    );
-    await reflector.synced;
-    spoke.pause();
-    try {
-      await vi.waitFor(() => expect(spokes.state(ref)?.kind).toBe("lost"), {
-        timeout: 60_000,
-        interval: 100,
-      });
-      expect(failures.length).toBeGreaterThan(0);
-      // The gate says it: what is sent would fail otherwise.
-      expect(await refusalOf(ref)).toBe("RemoteClientCreationFailed Unreachable");
-      expect(await reasonOf(reviewSelf(connection))).toBe("RemoteClientCreationFailed Unreachable");
-    } finally {
-      spoke.resume();
-    }
-    await vi.waitFor(() => expect(spokes.state(ref)?.kind).toBe("connected"), {
-      timeout: 60_000,
-      interval: 100,
-    });
-    expect(await spokes.acquire(ref, soon())).toBe(connection);
-    await spoke.admin.create({
-      apiVersion: "v1",
-      kind: "ConfigMap",
-      metadata: { namespace: "default", name: "after-the-freeze" },
-    });
-    await vi.waitFor(() => expect(seen).toContain("after-the-freeze"), patience);
   });
 
   test("that is away at first is connected when it comes, and holds nobody up", async () => {
