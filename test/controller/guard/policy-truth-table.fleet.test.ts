@@ -1,6 +1,7 @@
 // Servers of its own: an older minor of Kubernetes beside the current one.
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
+import { keyOf } from "../../../api/kubernetes.ts";
 import { guardPolicyOf } from "../../../controller/guard/policy.ts";
 import { anchorAnnotations } from "../../../installation/anchor.ts";
 import type { GuardOwner } from "../../../installation/guard/guard-view.ts";
@@ -22,6 +23,23 @@ const sections = [anchorRows, deleteRows, deletingRows, namespaceRows, hubRows, 
 const rows = sections.flat();
 const hubId = "11111111-2222-3333-4444-555555555555";
 const guards = ["anchor-guard", "namespace-guard", "crd-guard"] as const;
+const versions = {
+  "1.36": "v1.36.3",
+  "1.35": "v1.35.4",
+} as const satisfies Readonly<Record<KubernetesMinor, string>>;
+const labels = { app: "web" };
+const deployment = {
+  apiVersion: "apps/v1",
+  kind: "Deployment",
+  metadata: { name: "web", namespace: "default" },
+  spec: {
+    selector: { matchLabels: labels },
+    template: {
+      metadata: { labels },
+      spec: { containers: [{ name: "web", image: "example.invalid/web" }] },
+    },
+  },
+};
 
 function ownersOf(stage: GuardStage): readonly GuardOwner[] {
   return [
@@ -38,7 +56,7 @@ test("the truth table has all rows of anchor-guard.md 4", () => {
 });
 
 describe.each(["1.36", "1.35"] satisfies KubernetesMinor[])("policies, Kubernetes %s", (minor) => {
-  const fleet = useSpokes([{ kubernetes: minor, kwok: false }]);
+  const fleet = useSpokes([{ kubernetes: minor }]);
   let stage: GuardStage;
 
   beforeAll(async () => {
@@ -47,6 +65,16 @@ describe.each(["1.36", "1.35"] satisfies KubernetesMinor[])("policies, Kubernete
     for (const owner of ownersOf(stage)) await install(cluster, owner);
     await enforced(stage);
   }, 600_000);
+
+  test("are on a cluster of that version, which makes a Deployment available", async () => {
+    const { admin } = fleet().spoke(0);
+    expect(valueAt(await admin.request("GET", "/version"), "gitVersion")).toBe(versions[minor]);
+    await admin.create(deployment);
+    await waitFor("the Deployment", async () => {
+      const found = await admin.get(keyOf(deployment));
+      return valueAt(found, "status", "availableReplicas") === 1;
+    });
+  });
 
   test("are accepted without a warning of the type checker", async () => {
     for (const guard of guards) {
