@@ -1,5 +1,6 @@
 // Servers of its own: the API server calls webhooks through an egress proxy.
 import { X509Certificate } from "node:crypto";
+import { setTimeout as delay } from "node:timers/promises";
 import { connect } from "node:tls";
 
 import { beforeAll, describe, expect, test } from "vitest";
@@ -13,6 +14,7 @@ import type { Cluster } from "../../fleet/cluster.ts";
 import { valueAt } from "../../fleet/json-record.ts";
 import { useFleet } from "../../fleet/use-fleet.ts";
 import { waitFor } from "../../fleet/wait-for.ts";
+import { startBalancer } from "../../performance/webhook-balancer.ts";
 import { WebhookProcess } from "../../support/webhook-process.ts";
 import {
   askForAnchor,
@@ -27,6 +29,9 @@ import {
 const fleet = useFleet({ hub: { egress: true }, spokes: 0 });
 const secret = { apiVersion: "v1", kind: "Secret", namespace: names.namespace, name: names.secret };
 const day = 86_400_000;
+// Of the load on two replicas, and how long it may see that one of them died.
+const workers = 8;
+const calmMs = 2_000;
 let hub: Cluster;
 let kubeconfig: string;
 
@@ -126,6 +131,48 @@ test("replicas that start together serve the same certificate", async () => {
   const [one, ...others] = await Promise.all([first, second, third].map(shownBy));
   expect(others).toEqual([one, one]);
 });
+
+test("C2, G7: when one of two replicas is killed under load, calls fail for a moment at most and then none", async () => {
+  await using balancer = await startBalancer();
+  const flags = [`--controller-user=${controllerUser}`];
+  await using first = new WebhookProcess({ kubeconfig, flags });
+  await using second = new WebhookProcess({ kubeconfig, flags });
+  await balancer.add(first);
+  await balancer.add(second);
+  await hub.routeService(names, balancer.port);
+  await waitFor("an answer", async () => (await askForAnchor(hub)) === 403, { timeoutMs: 90_000 });
+
+  const answers: { readonly status: number; readonly at: number }[] = [];
+  const over = new AbortController();
+  const load = Array.from({ length: workers }, async () => {
+    while (!over.signal.aborted) {
+      const status = await askForAnchor(hub);
+      answers.push({ status, at: performance.now() });
+      await delay(60);
+    }
+  });
+  const enough = (count: number) => () => answers.length >= count;
+  await waitFor("load", enough(100), { timeoutMs: 90_000 });
+  expect(answers.filter(({ status }) => status !== 403)).toEqual([]);
+  const killedAt = performance.now();
+  // The one that has the API server's connection: it logs what it refuses.
+  const [victim] = [first, second].toSorted((a, b) => b.stdout.length - a.stdout.length);
+  victim?.signal("SIGKILL");
+  await victim?.exited;
+  await delay(calmMs);
+  const calmFrom = performance.now();
+  const calm = answers.length;
+  await waitFor("load after it", enough(calm + 200), { timeoutMs: 90_000 });
+  over.abort();
+  await Promise.all(load);
+
+  // 500 is a call that could not be made; nothing is ever let through.
+  expect(answers.filter(({ status }) => status !== 403 && status !== 500)).toEqual([]);
+  const lost = answers.filter(({ status }) => status === 500);
+  expect(lost.filter(({ at }) => at < killedAt || at > calmFrom)).toEqual([]);
+  // What was in flight, and at most as many again before the Service knew.
+  expect(lost.length).toBeLessThanOrEqual(2 * workers);
+}, 300_000);
 
 const patchSecret = async (data: Readonly<Record<string, string | null>>) =>
   hub.admin.patch(secret, { data });
