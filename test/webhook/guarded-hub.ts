@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 
 import type { Manifest, ObjectKey } from "../../api/kubernetes.ts";
 import { anchorAnnotations } from "../../installation/anchor.ts";
@@ -109,6 +110,31 @@ export async function askForAnchor(hub: Pick<Cluster, "admin">): Promise<number>
     if (error instanceof AdminError) return error.status;
     throw error;
   }
+}
+
+/** What `askForAnchor` was answered, again and again, until disposed. */
+export interface AnchorLoad extends AsyncDisposable {
+  readonly answers: readonly { readonly status: number; readonly at: number }[];
+}
+
+/** Lets each of some workers ask for anchors, one after the other. `at` is the time of the answer by `performance.now()`. */
+export function keepAskingForAnchors(hub: Pick<Cluster, "admin">, workers: number): AnchorLoad {
+  const answers: { readonly status: number; readonly at: number }[] = [];
+  const over = new AbortController();
+  const running = Array.from({ length: workers }, async () => {
+    while (!over.signal.aborted) {
+      const status = await askForAnchor(hub);
+      answers.push({ status, at: performance.now() });
+      await delay(60);
+    }
+  });
+  return {
+    answers,
+    async [Symbol.asyncDispose]() {
+      over.abort();
+      await Promise.all(running);
+    },
+  };
 }
 
 /** Writes a `caBundle`, in base64, into all webhooks of the configuration. */

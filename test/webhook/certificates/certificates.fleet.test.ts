@@ -1,9 +1,11 @@
-// Servers of its own: the API server calls webhooks through an egress proxy.
+// Servers of its own: the API server calls webhooks through an egress proxy, and shows them a certificate.
 import { X509Certificate } from "node:crypto";
+import { rm } from "node:fs/promises";
+import { Agent } from "node:https";
 import { setTimeout as delay } from "node:timers/promises";
 import { connect } from "node:tls";
 
-import { beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { certificatesAfter } from "../../../webhook/certificates/certificate-plan.ts";
 import {
@@ -11,7 +13,9 @@ import {
   storedCertificatesOf,
 } from "../../../webhook/certificates/certificate-secret.ts";
 import type { Cluster } from "../../fleet/cluster.ts";
+import { exchange } from "../../fleet/https-exchange.ts";
 import { valueAt } from "../../fleet/json-record.ts";
+import type { ServiceAccountToken } from "../../fleet/service-accounts.ts";
 import { useFleet } from "../../fleet/use-fleet.ts";
 import { waitFor } from "../../fleet/wait-for.ts";
 import { startBalancer } from "../../performance/webhook-balancer.ts";
@@ -21,13 +25,19 @@ import {
   configurationKey,
   controllerUser,
   installWebhook,
+  keepAskingForAnchors,
   names,
   overwriteBundle,
   trustedOn,
 } from "../guarded-hub.ts";
+import { sendAs } from "../send-as.ts";
+import { reviewOf } from "../serving.ts";
+import { knownApiServer } from "./known-api-server.ts";
 
-const fleet = useFleet({ hub: { egress: true }, spokes: 0 });
+const known = knownApiServer();
+const fleet = useFleet({ hub: { egress: true, apiServerFlags: known.flags }, spokes: 0 });
 const secret = { apiVersion: "v1", kind: "Secret", namespace: names.namespace, name: names.secret };
+const servername = `${names.name}.${names.namespace}.svc`;
 const day = 86_400_000;
 // Of the load on two replicas, and how long it may see that one of them died.
 const workers = 8;
@@ -41,6 +51,8 @@ beforeAll(async () => {
   const metadata = { name: "guarded" };
   await hub.admin.apply({ apiVersion: "v1", kind: "Namespace", metadata });
 });
+
+afterAll(() => rm(known.folder, { recursive: true }));
 
 /** A replica that gets the calls of the API server. */
 async function replica({
@@ -84,7 +96,7 @@ async function shownBy(webhook: WebhookProcess): Promise<string> {
   const options = {
     port: await webhook.port(),
     host: "127.0.0.1",
-    servername: `${names.name}.${names.namespace}.svc`,
+    servername,
     ca: await trustedOn(hub),
   };
   const socket = connect(options, () => {
@@ -122,6 +134,54 @@ test("the API server reaches the webhook by its Service, with the documented rig
   expect(webhook.stdout).not.toContain("PRIVATE KEY");
 });
 
+test("T-72 a forged review is answered to nobody but the API server, which shows its certificate", async () => {
+  await using webhook = await replica({ flags: known.webhookFlags });
+  await answered();
+  const forged = reviewOf({ userInfo: { username: "alice" } });
+  const agent = new Agent({ ca: await trustedOn(hub), servername });
+  const sent = exchange({
+    url: `https://127.0.0.1:${await webhook.port()}/validate/components`,
+    method: "POST",
+    agent,
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify(forged),
+  });
+  await expect(sent).rejects.toBeInstanceOf(Error);
+  agent.destroy();
+
+  // The same question through the API server, which knows who asks.
+  const [alice, mallory] = await Promise.all([
+    hub.serviceAccountToken({ namespace: "team", name: "alice", rules: [mayWrite, mayUse] }),
+    hub.serviceAccountToken({ namespace: "team", name: "mallory", rules: [mayWrite] }),
+  ]);
+  const asks = (user: ServiceAccountToken, cluster: string) =>
+    sendAs(hub, user.token, ["POST", components, servingOn(cluster)]);
+  await expect.poll(async () => (await asks(alice, "spoke-1")).status).toBe(201);
+  const refusal = async (cluster: string) =>
+    (await asks(mallory, cluster)).message.replaceAll(cluster, "one");
+  await expect.poll(() => refusal("spoke-1")).toContain("may not use");
+  expect(await refusal("no-such-cluster")).toBe(await refusal("spoke-1"));
+});
+
+const components = "/apis/operator.knative.dev/v1beta1/namespaces/team/knativeservings?dryRun=All";
+const mayWrite = {
+  apiGroups: ["operator.knative.dev"],
+  resources: ["knativeservings"],
+  verbs: ["create"],
+};
+const mayUse = {
+  apiGroups: ["multicluster.x-k8s.io"],
+  resources: ["clusterprofiles"],
+  resourceNames: ["spoke-1"],
+  verbs: ["use"],
+};
+const servingOn = (cluster: string) => ({
+  apiVersion: "operator.knative.dev/v1beta1",
+  kind: "KnativeServing",
+  metadata: { namespace: "team", name: "known" },
+  spec: { clusterProfileRef: { namespace: "fleet", name: cluster } },
+});
+
 test("replicas that start together serve the same certificate", async () => {
   await hub.admin.remove(secret);
   await using first = await replica();
@@ -142,15 +202,8 @@ test("C2, G7: when one of two replicas is killed under load, calls fail for a mo
   await hub.routeService(names, balancer.port);
   await waitFor("an answer", async () => (await askForAnchor(hub)) === 403, { timeoutMs: 90_000 });
 
-  const answers: { readonly status: number; readonly at: number }[] = [];
-  const over = new AbortController();
-  const load = Array.from({ length: workers }, async () => {
-    while (!over.signal.aborted) {
-      const status = await askForAnchor(hub);
-      answers.push({ status, at: performance.now() });
-      await delay(60);
-    }
-  });
+  await using load = keepAskingForAnchors(hub, workers);
+  const { answers } = load;
   const enough = (count: number) => () => answers.length >= count;
   await waitFor("load", enough(100), { timeoutMs: 90_000 });
   expect(answers.filter(({ status }) => status !== 403)).toEqual([]);
@@ -163,8 +216,7 @@ test("C2, G7: when one of two replicas is killed under load, calls fail for a mo
   const calmFrom = performance.now();
   const calm = answers.length;
   await waitFor("load after it", enough(calm + 200), { timeoutMs: 90_000 });
-  over.abort();
-  await Promise.all(load);
+  await load[Symbol.asyncDispose]();
 
   // 500 is a call that could not be made; nothing is ever let through.
   expect(answers.filter(({ status }) => status !== 403 && status !== 500)).toEqual([]);
@@ -227,7 +279,7 @@ test("a webhook that starts with an expired certificate serves a new one", async
     leafMs: 7 * day,
     authorityMs: 90 * day,
     overlapMs: 3_600_000,
-    dnsNames: [`${names.name}.${names.namespace}.svc`],
+    dnsNames: [servername],
   };
   const old = { stored: storedCertificatesOf(undefined, []), remembered: [] };
   const expired = await certificatesAfter(

@@ -1,6 +1,3 @@
-// Servers of its own: an authorization mode that is off by default.
-import { rm } from "node:fs/promises";
-
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { connectHub } from "../../../access/hub/hub.ts";
@@ -19,11 +16,9 @@ import { serving as componentOf } from "../../support/component.ts";
 import { silentLog } from "../../support/silent-log.ts";
 import { edgeSpec } from "../edge-spec.ts";
 import { type Sent, sendAs } from "../send-as.ts";
-import { reviewOf, serve, type Serving } from "../serving.ts";
-import { knownApiServer } from "./known-api-server.ts";
+import { serve } from "../serving.ts";
 
-const known = knownApiServer();
-const fleet = useFleet({ spokes: [], hub: { apiServerFlags: known.flags } });
+const fleet = useFleet({ spokes: 0 });
 const opened = new AsyncDisposableStack();
 const team = "team";
 const components = "/apis/operator.knative.dev/v1beta1/namespaces/team/knativeservings";
@@ -31,7 +26,6 @@ const providerMap = (data: object) => ({
   metadata: { name: "providers", labels: { "knfleet.dev/access-providers": "yes" } },
   data,
 });
-let asked: Serving | undefined;
 let tokens: Readonly<Record<string, string>> = {};
 
 const mayWrite = {
@@ -68,15 +62,11 @@ beforeAll(async () => {
   const accessReviews = createAccessReviews(client, systemClock);
   const operator = { apiGroups: ["operator.knative.dev"], apiVersions: ["v1beta1"] };
   const core = { apiGroups: [""], apiVersions: ["v1"] };
-  asked = await install(
-    "components",
-    componentReview({ facts, accessReviews, manifestSources: [] }),
-    {
-      ...operator,
-      operations: ["CREATE", "UPDATE", "DELETE"],
-      resources: ["knativeservings", "knativeservings/status", "knativeeventings"],
-    },
-  );
+  await install("components", componentReview({ facts, accessReviews, manifestSources: [] }), {
+    ...operator,
+    operations: ["CREATE", "UPDATE", "DELETE"],
+    resources: ["knativeservings", "knativeservings/status", "knativeeventings"],
+  });
   await install("provider-file", providerFileReview({ facts }), {
     ...core,
     operations: ["CREATE", "UPDATE", "DELETE"],
@@ -89,14 +79,10 @@ beforeAll(async () => {
   });
 }, 600_000);
 
-afterAll(async () => {
-  await opened.disposeAsync();
-  await rm(known.folder, { recursive: true });
-});
+afterAll(() => opened.disposeAsync());
 
-/** Installs a webhook that answers nobody but the API server. */
-async function install(name: string, review: Review, rule: object): Promise<Serving> {
-  const server = opened.use(await serve(review, { clients: known.clients }));
+async function install(name: string, review: Review, rule: object): Promise<void> {
+  const server = opened.use(await serve(review));
   await fleet().hub.admin.apply({
     apiVersion: "admissionregistration.k8s.io/v1",
     kind: "ValidatingWebhookConfiguration",
@@ -117,7 +103,6 @@ async function install(name: string, review: Review, rule: object): Promise<Serv
       },
     ],
   });
-  return server;
 }
 
 async function send(user: string, ...sent: Sent) {
@@ -139,22 +124,6 @@ function serving(name: string, spec: object): object {
 }
 
 describe("real users on a real API server", () => {
-  test("T-72 a forged review is answered to nobody but the API server, which shows its certificate", async () => {
-    const forged = JSON.stringify(reviewOf({ userInfo: { username: "alice" } }));
-    await expect(asked?.post("/validate", forged)).rejects.toBeInstanceOf(Error);
-    const path = `${components}?dryRun=All`;
-    const of = serving("known", at("spoke-1"));
-    // The same question through the API server, which knows who asks.
-    expect((await send("alice", "POST", path, of)).status).toBe(201);
-    const refusals = await Promise.all([
-      send("mallory", "POST", path, of),
-      send("mallory", "POST", path, serving("known", at("no-such-cluster"))),
-    ]);
-    const words = refusals.map(({ message }) => message.replace("no-such-cluster", "spoke-1"));
-    expect(words[0]).toContain("may not use");
-    expect(words[1]).toBe(words[0]);
-  });
-
   test("T-01 to T-08, T-73 the right to use a cluster, and what passes without it", async () => {
     const refused = await send("mallory", "POST", components, serving("one", at("spoke-1")));
     expect(refused.status).toBe(403);

@@ -2,15 +2,14 @@ import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-import type { Clients } from "../../../webhook/server.ts";
 import { createAuthority } from "../../fleet/certificates.ts";
 
 /** An API server that shows webhooks a certificate. */
 export interface KnownApiServer {
   /** Flags that it is started with. */
   readonly flags: readonly string[];
-  /** Who it is, for a webhook. */
-  readonly clients: Clients;
+  /** Flags of a webhook that answers nobody else. */
+  readonly webhookFlags: readonly string[];
   /** With the files that the flags name. */
   readonly folder: string;
 }
@@ -26,6 +25,7 @@ export function knownApiServer(): KnownApiServer {
     writeFileSync(path, text, { mode: 0o600 });
     return path;
   };
+  const authorityFile = written("authority.crt", authority.certificatePem);
   const certificate = written("webhooks.crt", certificatePem);
   const key = written("webhooks.key", keyPem);
   const user = { "client-certificate": certificate, "client-key": key };
@@ -41,7 +41,7 @@ export function knownApiServer(): KnownApiServer {
   const file = written("admission.yaml", JSON.stringify(admission));
   return {
     flags: [`--admission-control-config-file=${file}`],
-    clients: { authoritiesPem: authority.certificatePem, names: [commonName] },
+    webhookFlags: [`--client-ca-file=${authorityFile}`, `--client-name=${commonName}`],
     folder,
   };
 }
