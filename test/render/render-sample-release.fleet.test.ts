@@ -6,17 +6,17 @@ import { sampleDirOf } from "../../cmd/release-files.ts";
 import { render } from "../../render/render.ts";
 import { certificateDefinition, ingressStandIns } from "../controller/hand-made-installation.ts";
 import { sampleVersions } from "../fixtures/sample/sample.ts";
-import { useFleet } from "../fleet/use-fleet.ts";
+import { useSpokes } from "../fleet/use-fleet.ts";
 import { waitFor } from "../fleet/wait-for.ts";
 import { eventing, serving } from "./components.ts";
 
-const fleet = useFleet({ spokes: 0, hub: { admissionWebhooks: false } });
+const fleet = useSpokes([{ kwok: false }]);
 const enabled = { enabled: true };
 const off = { enabled: false };
 
 beforeAll(async () => {
   for (const manifest of [...ingressStandIns, certificateDefinition]) {
-    await fleet().hub.admin.apply(manifest);
+    await fleet().spoke(0).admin.apply(manifest);
   }
 });
 
@@ -40,7 +40,7 @@ describe("the sample release", () => {
   test.each(cases)(
     "$name is accepted object by object by a real API server",
     async ({ component }) => {
-      const { admin } = fleet().hub;
+      const { admin } = fleet().spoke(0);
       const { manifests } = await render(component, await openReleases(sampleDirOf()));
       const namespaceFirst = manifests.toSorted(
         (a, b) => Number(b.kind === "Namespace") - Number(a.kind === "Namespace"),
