@@ -102,6 +102,11 @@ describe("a way to a spoke", () => {
       expect(await reviewSelf(connection)).toMatchObject({
         status: { userInfo: { username: "system:serviceaccount:knfleet:knfleet-hub" } },
       });
+      // The documented role and no more.
+      const ask = (path: string) => connection.client.request("GET", path, undefined, soon());
+      await ask("/api/v1/namespaces");
+      await ask("/apis/apps/v1/deployments");
+      await expect(ask("/api/v1/nodes")).rejects.toMatchObject({ status: 403 });
     },
   );
 
