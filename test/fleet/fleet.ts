@@ -16,7 +16,7 @@ import { runClusters, type RunningClusters } from "./running-clusters.ts";
 import { waitFor } from "./wait-for.ts";
 
 export type { Cluster, ClusterOptions } from "./cluster.ts";
-export type { PluginName, Profile, ProfileOptions } from "./profiles.ts";
+export type { Profile, ProfileOptions } from "./profiles.ts";
 
 export interface FleetOptions {
   /** How many, or how each is to be. Default 1. */

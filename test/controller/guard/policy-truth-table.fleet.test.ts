@@ -27,15 +27,15 @@ const versions = {
   "1.36": "v1.36.3",
   "1.35": "v1.35.4",
 } as const satisfies Readonly<Record<KubernetesMinor, string>>;
-const labels = { app: "web" };
+const appLabels = { app: "web" };
 const deployment = {
   apiVersion: "apps/v1",
   kind: "Deployment",
   metadata: { name: "web", namespace: "default" },
   spec: {
-    selector: { matchLabels: labels },
+    selector: { matchLabels: appLabels },
     template: {
-      metadata: { labels },
+      metadata: { labels: appLabels },
       spec: { containers: [{ name: "web", image: "example.invalid/web" }] },
     },
   },
