@@ -33,8 +33,8 @@ export default defineConfig({
           expect: { poll: { timeout: 30_000 } },
           // A worker goes on from file to file: modules are loaded once for many files.
           isolate: false,
-          // Many of them wait for a pace or a limit: six files at a time fill two cores.
-          maxWorkers: 6,
+          // Each worker loads all modules for itself: four files at a time fill two cores.
+          maxWorkers: 4,
         },
       },
       {
