@@ -21,7 +21,7 @@ export const answerCases: readonly FaultCase[] = [
   {
     id: "C11",
     fault: "429 with Retry-After: 2 for every third write at first sight",
-    isQuick: true,
+    isQuick: false,
     harm: (trial) => busy(trial, 2),
   },
   {
@@ -46,7 +46,7 @@ export const answerCases: readonly FaultCase[] = [
   {
     id: "C12",
     fault: "409 for every second write to hub and spoke, during an install and a repair",
-    isQuick: true,
+    isQuick: false,
     async harm(trial) {
       const { hubProxy } = trial.bench;
       const { proxy, spoke } = trial.target;
@@ -78,7 +78,7 @@ export const answerCases: readonly FaultCase[] = [
   {
     id: "C13",
     fault: "410 for every watch that goes on, and a Deployment is deleted unseen",
-    isQuick: true,
+    isQuick: false,
     async harm(trial) {
       await trial.installed();
       using _ = trial.target.proxy.inject(goneOnce());
@@ -107,7 +107,7 @@ export const answerCases: readonly FaultCase[] = [
     id: "C13",
     fault:
       "a server without streaming lists: pages of two objects, and 410 for the first `continue`",
-    isQuick: true,
+    isQuick: false,
     async harm(trial) {
       const { proxy } = trial.target;
       using _old = proxy.inject(oldServer());

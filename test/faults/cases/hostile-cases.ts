@@ -38,7 +38,7 @@ const hostile: readonly Hostile[] = [
     id: "C9",
     fault: "the connection is cut after the server has done it",
     answer: () => ({ kind: "reset", when: "after" }),
-    isQuick: true,
+    isQuick: false,
   },
   {
     id: "C9",

@@ -18,7 +18,7 @@ interface PluginMode {
 const expired = '"expirationTimestamp":"2001-01-01T00:00:00Z"';
 const modes: readonly PluginMode[] = [
   { does: "ends with 1", script: "echo broken >&2; exit 1", isQuick: false },
-  { does: "says something that is no credential", script: "echo hello", isQuick: true },
+  { does: "says something that is no credential", script: "echo hello", isQuick: false },
   {
     does: "gives a credential that has run out",
     script: credential("old", expired),
@@ -38,7 +38,7 @@ export const identityCases: readonly FaultCase[] = [
   {
     id: "C15",
     fault: "the token is refused in the middle of an install, and replaced 3 s later",
-    isQuick: true,
+    isQuick: false,
     async harm(trial) {
       const { proxy, profile, spoke } = trial.target;
       const { hub } = trial.bench;
@@ -79,7 +79,7 @@ export const identityCases: readonly FaultCase[] = [
   {
     id: "C24",
     fault: "the provider file is half-written, then nonsense, then swapped by a link",
-    isQuick: true,
+    isQuick: false,
     controller: async (bench) => ({ providerFile: await copiedFile(bench) }),
     async harm(trial) {
       const file = join(trial.bench.fleet.folder, "copied-provider-file.json");

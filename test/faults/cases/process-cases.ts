@@ -86,7 +86,7 @@ export const processCases: readonly FaultCase[] = [
   {
     id: "C23",
     fault: "the anchor is deleted in spite of all, and with it everything that it owns",
-    isQuick: true,
+    isQuick: false,
     isGuarded: true,
     mayLoseJobs: true,
     async harm(trial) {
