@@ -21,16 +21,21 @@ export interface Scene {
   startController(): Promise<ControllerProcess>;
 }
 
-/** Sets the scene for all tests of a file; `flags` are those of the controller besides the usual ones. `clockFactor`: how fast its clock runs. */
+/** Sets the scene for all tests of a file; `flags` are those of the controller besides the usual ones. `clockFactor`: how fast its clock runs. `releases`: its release directory. */
 export function useScene(
   options: FleetOptions,
   flags: readonly string[] = [],
   clockFactor = 1,
+  releases: (fleet: Fleet) => Promise<string> = releaseDir,
 ): () => Scene {
   const fleet = useFleet(options);
   let scene: Scene | undefined;
   beforeAll(async () => {
-    scene = await sceneOf(fleet(), { flags, clockFactor });
+    scene = await sceneOf(fleet(), {
+      flags,
+      clockFactor,
+      releaseDir: await releases(fleet()),
+    });
   }, 600_000);
   afterAll(async () => scene?.controller[Symbol.asyncDispose]());
   return () => {
@@ -41,7 +46,7 @@ export function useScene(
 
 async function sceneOf(
   fleet: Fleet,
-  controller: Pick<ControllerProcessOptions, "flags" | "clockFactor">,
+  controller: Pick<ControllerProcessOptions, "flags" | "clockFactor" | "releaseDir">,
 ): Promise<Scene> {
   const profiles = await Promise.all(
     fleet.spokes.map((spoke, index) =>
@@ -50,11 +55,9 @@ async function sceneOf(
       }),
     ),
   );
-  const releases = await releaseDir();
   const kubeconfig = await fleet.controllerKubeconfig();
   const providerFile = await fleet.providerFile();
-  const start = () =>
-    startControllerProcess({ kubeconfig, providerFile, releaseDir: releases, ...controller });
+  const start = () => startControllerProcess({ kubeconfig, providerFile, ...controller });
   return {
     fleet,
     hub: fleet.hub,
