@@ -6,15 +6,18 @@ import { openReleases } from "../../cmd/open-releases.ts";
 import { asComponent } from "../../controller/component-identity.ts";
 import { anchorNameOf } from "../../installation/anchor.ts";
 import { render } from "../../render/render.ts";
+import type { AuditedRequest } from "../fleet/audit-log.ts";
 import type { Cluster } from "../fleet/fleet.ts";
 import { valueAt } from "../fleet/json-record.ts";
 import { waitFor } from "../fleet/wait-for.ts";
+import { differencesOf, dumpOfComponent } from "../support/spoke-dump.ts";
 import {
   change,
   create,
   gone,
   installed,
   inventoryOf,
+  kindServed,
   leftovers,
   observed,
   read,
@@ -28,6 +31,12 @@ import { useScene } from "./scene.ts";
 // So that a minute without requests passes in 12 s.
 const clockFactor = 5;
 const scene = useScene({ spokes: 2, hub: { kwok: true } }, [], clockFactor);
+
+/** What users make of the kinds that an installation defines. */
+const customs = {
+  KnativeServing: { apiVersion: "serving.knative.dev/v1", kind: "Configuration", spec: {} },
+  KnativeEventing: { apiVersion: "eventing.knative.dev/v1", kind: "Broker", spec: {} },
+};
 
 async function renderedOf(kind: ComponentKind): Promise<readonly Manifest[]> {
   const releases = await openReleases(await releaseDir());
@@ -175,7 +184,8 @@ describe("two components on two spokes", () => {
       name: "eventing-controller",
     };
     const path = ["spec", "template", "spec", "containers", 0, "image"] as const;
-    const image = valueAt(await spoke.admin.get(key), ...path);
+    const original = await spoke.admin.get(key);
+    const image = valueAt(original, ...path);
     const containers = [{ name: "eventing-controller", image: "example.test/wrong:1" }];
     await spoke.admin.apply({
       apiVersion: key.apiVersion,
@@ -188,7 +198,10 @@ describe("two components on two spokes", () => {
       async () => valueAt(await spoke.admin.get(key), ...path) === image,
       { timeoutMs: 60_000 },
     );
-    expect((await spoke.admin.get(key))?.metadata.labels).toMatchObject({ mine: "stays" });
+    expect((await spoke.admin.get(key))?.metadata).toMatchObject({
+      uid: original?.metadata.uid,
+      labels: { mine: "stays" },
+    });
   });
 
   test("nothing but watch traffic reaches a steady spoke in a minute", async () => {
@@ -222,23 +235,73 @@ describe("two components on two spokes", () => {
 });
 
 describe("two components on one spoke", () => {
-  test("become ready, and the removal of one does not touch the other", async () => {
-    const { hub, fleet, profiles } = scene();
-    const spoke = fleet.spoke(0);
-    const serving = await create(hub, { kind: "KnativeServing", on: profiles[0] });
-    const eventing = await create(hub, { kind: "KnativeEventing", on: profiles[0] });
-    await bothReady();
-    const ours = await installed(spoke, eventing.metadata.uid);
-    const since = new Date();
-    await remove(hub, "KnativeServing");
-    await gone(hub, "KnativeServing");
-    expect(await installed(spoke, serving.metadata.uid)).toEqual([]);
-    expect(generations(await installed(spoke, eventing.metadata.uid))).toEqual(generations(ours));
-    const writes = await writesTo(spoke, since);
-    expect(writes.filter(({ namespace }) => namespace === "knative-eventing")).toEqual([]);
-    await remove(hub, "KnativeEventing");
-    await gone(hub, "KnativeEventing");
-  });
+  // Both are removed by what the watches show: get and patch of the anchor, one deletion a collection, delete of the anchor.
+  test.each([
+    ["KnativeServing", "KnativeEventing", 19],
+    ["KnativeEventing", "KnativeServing", 19],
+  ] as const)(
+    "D-03, D-54: %s goes as a whole, %s stays as it was, and that takes %i requests, a look or two whether it is gone, and no list",
+    async (leaving, staying, expected) => {
+      const { hub, fleet, profiles } = scene();
+      const spoke = fleet.spoke(0);
+      const [going, kept] = await Promise.all([
+        create(hub, { kind: leaving, on: profiles[0] }),
+        create(hub, { kind: staying, on: profiles[0] }),
+      ]);
+      await Promise.all([
+        ready(hub, leaving),
+        ready(hub, staying),
+        kindServed(spoke, customs[leaving]),
+      ]);
+      const metadata = { namespace: componentKinds[leaving].label, name: "of-a-user" };
+      const configMap = { apiVersion: "v1", kind: "ConfigMap", metadata };
+      const users = await Promise.all(
+        [configMap, { ...customs[leaving], metadata }].map((one) => spoke.admin.create(one)),
+      );
+      const before = await dumpOfComponent(spoke, kept.metadata.uid);
+      const ours = generations(await installed(spoke, kept.metadata.uid));
+      const since = new Date();
+      await remove(hub, leaving);
+      await gone(hub, leaving);
+
+      const all = (await requestsTo(spoke, since)).filter(({ verb }) => verb !== "watch");
+      const requests = all.filter((request) => !isOfLabel(request));
+      // The namespaces with the guard's label, and for each of ours: is an anchor left in it, and off with the label.
+      expect(all.length - requests.length).toBeLessThanOrEqual(5);
+      expect(await dumpOfComponent(spoke, going.metadata.uid)).toEqual({});
+      expect(await anchorOf(spoke, leaving)).toBeUndefined();
+      expect(differencesOf(before, await dumpOfComponent(spoke, kept.metadata.uid))).toEqual([]);
+      expect(generations(await installed(spoke, kept.metadata.uid))).toEqual(ours);
+      const writes = await writesTo(spoke, since);
+      const inTheOther = writes.filter(
+        ({ namespace }) => namespace === componentKinds[staying].label,
+      );
+      expect(inTheOther).toEqual([]);
+      const stayed = await Promise.all(users.map((one) => spoke.admin.get(keyOf(one))));
+      expect(stayed).toEqual(users);
+      const definitions = await spoke.admin.list({
+        apiVersion: "apiextensions.k8s.io/v1",
+        kind: "CustomResourceDefinition",
+      });
+      expect(definitions.length).toBeGreaterThanOrEqual(30);
+      expect(requests.filter(({ verb }) => verb === "list")).toEqual([]);
+      const webhooks = requests.findLastIndex(({ resource }) => resource.includes("webhookconf"));
+      const others = requests.findIndex(
+        ({ verb, resource }) => verb === "deletecollection" && !resource.includes("webhookconf"),
+      );
+      expect(webhooks).toBeLessThan(others);
+      const anchor = requests.findLastIndex(({ verb }) => verb === "delete");
+      expect(anchor + 1).toBe(expected);
+      // Whether it is gone is asked once, or twice when its watch asks too.
+      expect(requests.slice(anchor + 1).map(({ verb }) => verb)).toSatisfy(
+        (verbs: readonly string[]) => verbs.length <= 2 && verbs.every((verb) => verb === "get"),
+      );
+
+      await remove(hub, staying);
+      await gone(hub, staying);
+      expect(await dumpOfComponent(spoke, kept.metadata.uid)).toEqual({});
+    },
+  );
 });
 
 describe("a component without a clusterProfileRef", () => {
@@ -258,3 +321,9 @@ describe("a component without a clusterProfileRef", () => {
     await expect.poll(() => leftovers(hub, before), { timeout: 60_000 }).toEqual([]);
   });
 });
+
+/** What the end of a protected namespace needs; see anchor-guard.md 6.3, step 6. */
+function isOfLabel({ verb, resource, name }: AuditedRequest): boolean {
+  if (verb === "patch") return resource === "namespaces";
+  return verb === "list" && name === "" && ["namespaces", "configmaps"].includes(resource);
+}

@@ -6,15 +6,20 @@ import type { Manifest } from "../../api/kubernetes.ts";
 const usualVersions: readonly string[] = ["1.23.0"];
 const namespace = "knative-eventing";
 
+interface ThinOptions {
+  readonly hasStatefulSet?: boolean;
+  readonly hasClusterRole?: boolean;
+}
+
 /**
  * Writes a release of Eventing that has only objects in its namespace, so that one cluster can play many: each component of a test
- * in a namespace of its own. One Deployment, one ServiceAccount, as many ConfigMaps as wanted, and a StatefulSet if wanted. Returns the release directory.
+ * in a namespace of its own. One Deployment, one ServiceAccount, as many ConfigMaps as wanted, and a StatefulSet or a ClusterRole, which only one component of a cluster can have, if wanted. Returns the release directory.
  */
 export async function writeThinRelease(
   folder: string,
   configMaps: number,
   versions = usualVersions,
-  { hasStatefulSet = false }: { readonly hasStatefulSet?: boolean } = {},
+  { hasStatefulSet = false, hasClusterRole = false }: ThinOptions = {},
 ): Promise<string> {
   for (const version of versions) {
     const part = join(folder, "thin-release", "knative-eventing", version);
@@ -24,11 +29,19 @@ export async function writeThinRelease(
       ...Array.from({ length: configMaps }, (_, index) => configMap(index)),
       deploymentOf(version),
       ...(hasStatefulSet ? [statefulSetOf(version)] : []),
+      ...(hasClusterRole ? [clusterRole] : []),
     ];
     await writeFile(join(part, "1-thin.yaml"), manifests.map(documentOf).join("---\n"));
   }
   return join(folder, "thin-release");
 }
+
+const clusterRole: Manifest = {
+  apiVersion: "rbac.authorization.k8s.io/v1",
+  kind: "ClusterRole",
+  metadata: { name: "thin" },
+  rules: [],
+};
 
 const app = { app: "thin" };
 
