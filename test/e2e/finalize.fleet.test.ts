@@ -14,6 +14,8 @@ import {
   create,
   gone,
   installed,
+  inventoryOf,
+  leftovers,
   read,
   ready,
   remove,
@@ -212,8 +214,13 @@ test("a component whose namespace on the hub is deleted goes with its installati
 
 test("D-06: on the hub itself nothing is swallowed: what cannot go keeps the component and is named", async () => {
   const { hub } = scene();
+  const before = await inventoryOf(hub);
   const { metadata } = await create(hub, { kind: "KnativeEventing" });
   await ready(hub, "KnativeEventing");
+  const owners = (await installed(hub, metadata.uid))
+    .filter((object) => object.metadata.namespace === "knative-eventing")
+    .map((object) => object.metadata.ownerReferences?.[0]?.uid);
+  expect(new Set(owners)).toEqual(new Set([metadata.uid]));
   const role = { apiVersion: "rbac.authorization.k8s.io/v1", kind: "ClusterRole", name: "thin" };
   await hub.admin.patch(role, { metadata: { finalizers: ["example.com/hold"] } });
   try {
@@ -226,4 +233,5 @@ test("D-06: on the hub itself nothing is swallowed: what cannot go keeps the com
   }
   await gone(hub, "KnativeEventing");
   expect(await installed(hub, metadata.uid)).toEqual([]);
+  await expect.poll(() => leftovers(hub, before), { timeout: 60_000 }).toEqual([]);
 });
