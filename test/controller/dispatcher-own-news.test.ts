@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
 
 import type { KubeClient } from "../../access/kube/kube-client.ts";
-import { componentKinds } from "../../api/component.ts";
+import { type Component, componentKinds } from "../../api/component.ts";
 import { FleetError } from "../../api/errors.ts";
 import { serving } from "../support/component.ts";
 import { MemoryHub } from "../support/memory-hub.ts";
-import { hubWithNone, kind, name, workOf } from "./dispatched-hub.ts";
+import { hubWithNone, hubWithOne, kind, name, workOf } from "./dispatched-hub.ts";
 
 /** A hub with one component that was installed, and whose cluster nobody knows any more: each attempt asks for it once. */
 function hubWithLost() {
@@ -73,4 +73,27 @@ test("a watch of the hub that lags tells nothing new of what was written since",
   dispatcher.componentChanged(stored(), onTheWay);
   await settle();
   expect(attempts()).toBe(1);
+});
+
+function said({ status }: Component) {
+  return status?.conditions?.map(({ type, status: is, reason }) => ({ type, is, reason }));
+}
+
+test("a status that somebody else wiped is written again", async () => {
+  const { memory, clock, told, dispatcher, stored, deps } = hubWithOne();
+  await using _dispatcher = dispatcher;
+  const settle = async (): Promise<void> => {
+    await clock.advance(0);
+    for (const { taken } of told) taken();
+    await clock.advance(1_000);
+  };
+  dispatcher.start(workOf(deps));
+  dispatcher.componentChanged(stored(), undefined);
+  await settle();
+  const written = stored();
+  expect(written.status?.conditions).toBeDefined();
+  memory.edit(kind, name, { ...written, status: {} });
+  dispatcher.componentChanged(stored(), written);
+  await settle();
+  expect(said(stored())).toEqual(said(written));
 });

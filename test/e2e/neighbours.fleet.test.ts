@@ -106,6 +106,7 @@ test("D-17, D-32: of two components of one kind whose ClusterProfiles mean one c
   await gone(keyOf(loser));
   expect(await writesTo(spoke, since)).toEqual([]);
   expect(await dumpOfComponent(spoke, winner.metadata.uid)).toEqual(before);
+  expect(conditionOf(await hub.admin.get(keyOf(winner)), "Ready")?.status).toBe("True");
 
   const next = await create("KnativeEventing", "third", loser === both[0] ? profiles[0] : again);
   await says(next, "InstallSucceeded", { status: "False", reason: "DuplicateComponent" });

@@ -82,6 +82,7 @@ test("a component that is deleted at any moment of its first attempt leaves noth
   const { hub, fleet } = scene();
   const spoke = fleet.spoke(0);
   const seen: boolean[] = [];
+  const errors = scene().controller.logLines({ level: "error" });
   for (const ms of momentsMs) {
     const since = new Date();
     const uid = await makeComponent(profileRef());
@@ -107,4 +108,5 @@ test("a component that is deleted at any moment of its first attempt leaves noth
   }
   // Both happened: deleted before anything was written, and after.
   expect(new Set(seen).size).toBe(2);
+  expect(scene().controller.logLines({ level: "error" })).toEqual(errors);
 });
