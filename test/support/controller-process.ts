@@ -58,6 +58,9 @@ export class ControllerProcess implements AsyncDisposable {
   readonly #child: ChildProcess;
   readonly #exited: Promise<Exit>;
   #stdout = "";
+  readonly #lines: LogLine[] = [];
+  /** Where the part of the output begins that is not among the lines yet. */
+  #parsedUntil = 0;
   #stderr = "";
 
   /** Starts the binary and waits for nothing; `startControllerProcess` is what most tests want. */
@@ -99,10 +102,19 @@ export class ControllerProcess implements AsyncDisposable {
 
   /** The lines of the log so far that contain all of the given fields. */
   logLines(fields: LogLine = {}): readonly LogLine[] {
-    return this.#stdout
-      .split("\n")
-      .flatMap(parsed)
-      .filter((line) => Object.entries(fields).every(([name, value]) => line[name] === value));
+    const wanted = Object.entries(fields);
+    return this.#allLines().filter((line) => wanted.every(([name, value]) => line[name] === value));
+  }
+
+  #allLines(): readonly LogLine[] {
+    // The last line may be cut.
+    const end = this.#stdout.lastIndexOf("\n") + 1;
+    if (end > this.#parsedUntil) {
+      const added = this.#stdout.slice(this.#parsedUntil, end);
+      this.#lines.push(...added.split("\n").flatMap(parsed));
+      this.#parsedUntil = end;
+    }
+    return this.#lines;
   }
 
   /** Waits for a line of the log with the given fields, from now or before. */
@@ -172,7 +184,7 @@ export class ControllerProcess implements AsyncDisposable {
     while (!(await check())) {
       const hasEnded = !this.isRunning;
       if (!hasEnded && performance.now() < deadline) {
-        await new Promise((wake) => setTimeout(wake, 20));
+        await new Promise((wake) => setTimeout(wake, 50));
         continue;
       }
       const why = hasEnded ? "The controller ended" : `${timeoutMs} ms passed`;
@@ -205,7 +217,7 @@ function parsed(line: string): readonly LogLine[] {
     const value: unknown = JSON.parse(line);
     return typeof value === "object" && value !== null ? [{ ...value }] : [];
   } catch {
-    // The last line may be cut.
+    // Node itself may print such a line.
     return [];
   }
 }
