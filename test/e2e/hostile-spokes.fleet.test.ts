@@ -105,17 +105,17 @@ function isVersion(path: string): boolean {
   return path.startsWith("/version");
 }
 
-// More than 15 s: some hundred answers of 10 MB are made, sent and refused on two cores.
-test("ten spokes that answer with megabytes of brackets do not take the memory, and the others are served", async () => {
+// More than 15 s: dozens of answers of 10 MB are made, sent and refused on two cores.
+test("four spokes that answer with megabytes of brackets do not take the memory, and the others are served", async () => {
   await using controller = await start({
     releaseDir: await writeThinRelease(fleet().folder, 3),
     // Spokes that fail are asked again after longer and longer pauses.
     clockFactor: 5,
   });
   const spokes = await Promise.all([
-    ...Array.from({ length: 5 }, () => hostileSpoke(() => false)),
+    ...Array.from({ length: 2 }, () => hostileSpoke(() => false)),
     // These are connected to, and asked for more.
-    ...Array.from({ length: 5 }, () => hostileSpoke(isVersion)),
+    ...Array.from({ length: 2 }, () => hostileSpoke(isVersion)),
   ]);
   await using undo = new AsyncDisposableStack();
   const hostile = await createFor(spokes, "hostile");
@@ -127,17 +127,17 @@ test("ten spokes that answer with megabytes of brackets do not take the memory, 
   await waitFor("the other to be ready", () => isReady(good), {
     timeoutMs: 180_000,
   });
-  await waitFor("all of them to be asked again", async () => asked(8), { timeoutMs: 180_000 });
+  await waitFor("all of them to be asked again", async () => asked(5), { timeoutMs: 180_000 });
   expect(await Promise.all(hostile.map(isReady))).not.toContain(true);
   const { peakResidentBytes } = await usageOf(controller.pid);
   console.error(`The controller took ${Math.round(peakResidentBytes / mebibyte)} MiB at most`);
-  expect(peakResidentBytes).toBeLessThan(400 * mebibyte);
+  expect(peakResidentBytes).toBeLessThan(250 * mebibyte);
 }, 600_000);
 
-// More than 15 s: forty spokes are connected and lie, in the time that they have in truth, and one installs beside them.
-test("forty spokes that lie in watches, in four ways, do not take the memory, and the others are served", async () => {
+// More than 15 s: twelve spokes are connected and lie, in the time that they have in truth, and one installs beside them.
+test("twelve spokes that lie in watches, in four ways, do not take the memory, and the others are served", async () => {
   await using controller = await start({ flags: ["--anchor-protection=TwinOwner"] });
-  const told = lies.flatMap((lie) => Array.from({ length: 10 }, () => lie));
+  const told = lies.flatMap((lie) => Array.from({ length: 3 }, () => lie));
   const spokes = await Promise.all(told.map((lie) => spokeThat(liar(lie))));
   const startedAt = performance.now();
   const keys = await createFor(spokes, "liar");
@@ -152,12 +152,12 @@ test("forty spokes that lie in watches, in four ways, do not take the memory, an
   const { peakResidentBytes, cpuMs } = await usageOf(controller.pid);
   const took = `${Math.round(peakResidentBytes / mebibyte)} MiB at most and ${cpuMs} ms of CPU`;
   console.error(`The controller took ${took}`);
-  expect(peakResidentBytes).toBeLessThan(400 * mebibyte);
+  expect(peakResidentBytes).toBeLessThan(300 * mebibyte);
   // The watches say again and again that all 149 objects are gone. See `repairPace`: 600 objects at once, then five a second, and the two attempts that
   // had begun before they were paid for.
   const seconds = (performance.now() - startedAt) / 1_000;
-  // A tenth of a core for each would be four. What all of them get when they connect comes once.
-  expect(cpuMs).toBeLessThan(10_000 + 1_000 * seconds);
+  // A twentieth of a core for each. What all of them get when they connect comes once.
+  expect(cpuMs).toBeLessThan(10_000 + 600 * seconds);
   const sent = spokes.map((spoke) => spoke.sent());
   expect(Math.max(...sent)).toBeLessThanOrEqual(600 + 5 * seconds + 2 * 160);
 }, 600_000);
