@@ -60,6 +60,22 @@ async function looks(): Promise<number> {
   return [...counts].reduce((sum, [, count]) => sum + Number(count), 0);
 }
 
+/** The log has followed a component of one generation from its creation to its spoke. */
+function expectFollowed(uid: string): void {
+  const lines = scene().controller.logLines({ component: `${kind} ${label}/${label}`, uid });
+  const ours = lines.filter(({ level }) => level !== "debug");
+  expect(ours.map(({ msg }) => msg)).toEqual(
+    expect.arrayContaining(["Applied manifests", "Reconciled"]),
+  );
+  for (const { generation, attempt, spoke } of ours) {
+    expect({ generation, spoke }).toEqual({
+      generation: 1,
+      spoke: expect.stringMatching(/^\S+\/\S+$/),
+    });
+    expect(attempt).toBeGreaterThan(0);
+  }
+}
+
 const unblock = () =>
   scene()
     .fleet.spoke(0)
@@ -118,6 +134,7 @@ describe("a component on a spoke that is 200 ms away", () => {
           "Ready: All Deployments are available ×1",
         ]),
       );
+    expectFollowed(metadata.uid);
   });
 
   test("tells the progress of a new version", async () => {
@@ -223,27 +240,6 @@ test("an installation that a webhook holds up says how many objects wait for it"
   expect(history.said("InstallSucceeded")).toHaveLength(1);
   await unblock();
   await ready(hub, kind);
-  await remove(hub, kind);
-  await gone(hub, kind);
-});
-
-test("the log follows one component from its creation to its spoke", async () => {
-  const { hub, profiles } = scene();
-  const { uid } = (await create(hub, { kind, on: profiles[0] })).metadata;
-  await ready(hub, kind);
-  const { controller } = scene();
-  const lines = controller.logLines({ component: `${kind} ${label}/${label}` });
-  const ours = lines.filter((line) => line["uid"] === uid && line["level"] !== "debug");
-  expect(ours.map(({ msg }) => msg)).toEqual(
-    expect.arrayContaining(["Applied manifests", "Reconciled"]),
-  );
-  for (const { generation, attempt, spoke } of ours) {
-    expect({ generation, spoke }).toEqual({
-      generation: 1,
-      spoke: expect.stringMatching(/^\S+\/\S+$/),
-    });
-    expect(attempt).toBeGreaterThan(0);
-  }
   await remove(hub, kind);
   await gone(hub, kind);
 });
