@@ -295,32 +295,26 @@ test("controllers that die after each of their writes bring a component to its s
   expect(await leftOnSpoke()).toEqual([`|Namespace||${agentNamespace}`]);
 }, 180_000);
 
-// A work that is being deleted brings nothing more, so the annotation is taken off on the spoke.
-test.each(["it is used no more", "its annotation is taken off there"])(
-  "a component that is kept while it is used says on its spoke by what, and goes when %s",
-  async (way) => {
-    const { hub, spoke } = scene();
-    await startController();
-    await create(hub, { kind, on: profile });
-    await playLocal();
-    await ready(hub, kind);
-    await letLookForUsers(spoke);
-    await spoke.admin.apply(user);
-    await keepWhileUsed(hub, "true");
-    await remove(hub, kind);
-    const told = async () => JSON.stringify((await read(spoke, kind))?.["status"]);
-    await expect.poll(told).toContain("Still used by 1 Service (default/in-use)");
-    expect((await ownWork()).metadata.deletionTimestamp).toBeDefined();
-    if (way === "it is used no more") await spoke.admin.remove(keyOf(user));
-    else await keepWhileUsed(spoke, null);
-    await gone(hub, kind);
-    await waitFor("all works to go", async () => (await works()).length === 0);
-    expect(await read(spoke, kind)).toBeUndefined();
-    await spoke.admin.remove(keyOf(user));
-    await local?.stop();
-    await controller.stop();
-  },
-);
+test("a component that is kept while it is used says on its spoke by what, and goes when it is used no more", async () => {
+  const { hub, spoke } = scene();
+  await startController();
+  await create(hub, { kind, on: profile });
+  await playLocal();
+  await ready(hub, kind);
+  await letLookForUsers(spoke);
+  await spoke.admin.apply(user);
+  await keepWhileUsed(hub, "true");
+  await remove(hub, kind);
+  const told = async () => JSON.stringify((await read(spoke, kind))?.["status"]);
+  await expect.poll(told).toContain("Still used by 1 Service (default/in-use)");
+  expect((await ownWork()).metadata.deletionTimestamp).toBeDefined();
+  await spoke.admin.remove(keyOf(user));
+  await gone(hub, kind);
+  await waitFor("all works to go", async () => (await works()).length === 0);
+  expect(await read(spoke, kind)).toBeUndefined();
+  await local?.stop();
+  await controller.stop();
+});
 
 test("a component whose cluster never comes back goes without it, and everything stays there", async () => {
   const { hub, spoke } = scene();
