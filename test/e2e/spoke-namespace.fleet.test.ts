@@ -1,7 +1,6 @@
-import { afterEach, describe, expect, test } from "vitest";
+import { afterEach, beforeAll, describe, expect, test } from "vitest";
 
 import { keyOf, type KubeObject, type ObjectKey } from "../../api/kubernetes.ts";
-import { sampleDirOf } from "../../cmd/release-files.ts";
 import { anchorNameOf } from "../../installation/anchor.ts";
 import {
   spokeNamespaceAnnotation,
@@ -14,13 +13,19 @@ import { waitFor } from "../fleet/wait-for.ts";
 import { type ControllerProcess, startControllerProcess } from "../support/controller-process.ts";
 import { componentOf, installed } from "./installation.ts";
 import { writesTo } from "./requests.ts";
+import { writeThinRelease } from "./thin-release.ts";
 
 const fleet = useFleet({ spokes: 2 });
 const kind = "KnativeEventing";
 const name = "knative-eventing";
 const patience = { timeoutMs: 120_000 };
 
+let releaseDir: string;
 let controller: ControllerProcess | undefined;
+
+beforeAll(async () => {
+  releaseDir = await writeThinRelease(fleet().folder, 3);
+});
 
 afterEach(async () => controller?.[Symbol.asyncDispose]());
 
@@ -29,7 +34,7 @@ async function start(mode: SpokeNamespaceMode): Promise<ControllerProcess> {
   controller = await startControllerProcess({
     kubeconfig: await fleet().controllerKubeconfig(),
     providerFile: await fleet().providerFile(),
-    releaseDir: sampleDirOf(),
+    releaseDir,
     flags: [`--spoke-namespace=${mode}`, "--anchor-protection=None"],
   });
   return controller;
@@ -117,7 +122,7 @@ describe("an installation stays where it is", () => {
     const before = await ready(key);
     expect(await placesOf(spoke, before)).toEqual(["team-stays"]);
     expect(recorded(before)).toBe("team-stays");
-    for (const wrong of [null, name, "kube-system"]) {
+    for (const wrong of [null, "kube-system"]) {
       await controller?.[Symbol.asyncDispose]();
       const annotations = { [spokeNamespaceAnnotation]: wrong };
       await admin.patch(key, { metadata: { annotations } });
