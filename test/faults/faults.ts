@@ -1,9 +1,10 @@
+import { startFleet } from "../fleet/fleet.ts";
 import { commandFaults, commandOptionsOf, commandUsage } from "./commands/command-faults.ts";
 import { startFaultBench } from "./fault-bench.ts";
 import { faultCases } from "./fault-cases.ts";
 import { optionsOf, usage, type FaultOptions } from "./fault-options.ts";
 import { runFaults, setSweepOf } from "./run-faults.ts";
-import { startSetBench } from "./sets/set-bench.ts";
+import { spokesOfSets, startSetBench } from "./sets/set-bench.ts";
 import { sweepSets } from "./sets/set-sweep.ts";
 import { tableOf } from "./table.ts";
 import type { FaultResult } from "./trial.ts";
@@ -29,7 +30,8 @@ async function faults({ seed, isGuarded, list, ...plan }: FaultOptions): Promise
   }
   const setPlan = setSweepOf(plan);
   if (setPlan !== undefined) {
-    await using bench = await startSetBench(say);
+    await using fleet = await startFleet({ spokes: spokesOfSets, log: say });
+    await using bench = await startSetBench(fleet, say);
     results.push(...(await sweepSets(bench, setPlan)));
   }
   if (results.length === 0) throw new Error("No case has that description");

@@ -1,11 +1,11 @@
 import { prepareSets } from "../../e2e/set-scene.ts";
-import { startFleet, type Fleet } from "../../fleet/fleet.ts";
+import type { Fleet } from "../../fleet/fleet.ts";
 import type { ControllerProcessOptions } from "../../support/controller-process.ts";
 import { kubeconfigThrough } from "../fault-bench.ts";
 import { startFaultProxy, type FaultProxy } from "../fault-proxy.ts";
 import { WriteLog } from "../write-log.ts";
 
-/** A hub behind a fault proxy and three spokes in rings; no controller runs yet. */
+/** The hub of a fleet behind a fault proxy, and its three spokes in rings; no controller runs yet. */
 export interface SetBench extends AsyncDisposable {
   readonly fleet: Fleet;
   readonly hubProxy: FaultProxy;
@@ -16,10 +16,12 @@ export interface SetBench extends AsyncDisposable {
   readonly say: (line: string) => void;
 }
 
-/** Starts the clusters and the proxy. */
-export async function startSetBench(say: (line: string) => void): Promise<SetBench> {
+/** How many spokes its fleet has. */
+export const spokesOfSets = 3;
+
+/** Prepares a fleet, which stays its owner's, and starts the proxy. */
+export async function startSetBench(fleet: Fleet, say: (line: string) => void): Promise<SetBench> {
   await using undo = new AsyncDisposableStack();
-  const fleet = undo.use(await startFleet({ spokes: 3, log: say }));
   const { options } = await prepareSets(fleet);
   const log = new WriteLog();
   const { name, server, caPem } = fleet.hub;

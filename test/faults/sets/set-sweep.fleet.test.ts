@@ -1,15 +1,17 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 
+import { useFleet } from "../../fleet/use-fleet.ts";
 import { tableOf } from "../table.ts";
 import { isStamp, roll, type Rolled } from "./roll.ts";
-import { startSetBench, type SetBench } from "./set-bench.ts";
+import { type SetBench, spokesOfSets, startSetBench } from "./set-bench.ts";
 import { sweepSets } from "./set-sweep.ts";
 
+const fleet = useFleet({ spokes: spokesOfSets });
 let bench: SetBench | undefined;
 let usual: Rolled;
 
 beforeAll(async () => {
-  bench = await startSetBench((line) => console.error(line));
+  bench = await startSetBench(fleet(), (line) => console.error(line));
   usual = await roll(bench, []);
 }, 1_800_000);
 afterAll(async () => bench?.[Symbol.asyncDispose]());
