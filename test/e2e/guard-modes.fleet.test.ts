@@ -1,105 +1,31 @@
 import { expect, test } from "vitest";
 
 import type { ObjectKey } from "../../api/kubernetes.ts";
-import { anchorNameOf, guardLabels } from "../../installation/anchor.ts";
-import { conditionOf } from "../fleet/json-record.ts";
+import { guardLabels } from "../../installation/anchor.ts";
 import { waitFor } from "../fleet/wait-for.ts";
-import { startControllerProcess } from "../support/controller-process.ts";
-import { condition, create, gone, installed, ready, remove } from "./installation.ts";
-import { releaseDir } from "./release-dir.ts";
-import { guardRequestsTo } from "./requests.ts";
+import { condition, create, gone, ready, remove } from "./installation.ts";
 import { useScene } from "./scene.ts";
 
-const scene = useScene({ spokes: 1 }, ["--anchor-protection=None"]);
+const scene = useScene({ spokes: 1 }, ["--anchor-protection-crds"]);
 const kind = "KnativeEventing";
-const namespace = "knative-eventing";
 const patience = 120_000;
 const policies = {
   apiVersion: "admissionregistration.k8s.io/v1",
   kind: "ValidatingAdmissionPolicy",
 } as const;
-const anchor: ObjectKey = {
-  apiVersion: "v1",
-  kind: "ConfigMap",
-  namespace,
-  name: anchorNameOf({ kind, name: namespace }),
-};
-const role: ObjectKey = {
-  apiVersion: "rbac.authorization.k8s.io/v1",
-  kind: "ClusterRole",
-  name: "knativeeventing-knative-eventing-knative-eventing-root-owner",
-};
 const definition: ObjectKey = {
   apiVersion: "apiextensions.k8s.io/v1",
   kind: "CustomResourceDefinition",
   name: "brokers.eventing.knative.dev",
 };
 
-/** Ends the controller that runs and starts one with other flags. */
-async function restart(...flags: readonly string[]): Promise<void> {
-  const { fleet } = scene();
-  await scene().controller[Symbol.asyncDispose]();
-  const [kubeconfig, providerFile, releases] = await Promise.all([
-    fleet.controllerKubeconfig(),
-    fleet.providerFile(),
-    releaseDir(),
-  ]);
-  const options = { kubeconfig, providerFile, releaseDir: releases, flags };
-  scene().controller = await startControllerProcess(options);
-}
-
 const admin = () => scene().fleet.spoke(0).admin;
-
-test("with None an installation has no guard, no condition and no second owner", async () => {
-  const { hub, fleet, profiles } = scene();
-  await create(hub, { kind, on: profiles[0] });
-  const component = await ready(hub, kind, patience);
-  expect(conditionOf(component, "AnchorProtected")).toBeUndefined();
-  expect(await guardRequestsTo(fleet.spoke(0))).toEqual([]);
-  expect(await admin().list(policies)).toEqual([]);
-  expect(await admin().get(role)).toBeUndefined();
-}, 300_000);
-
-test(
-  "with TwinOwner an installation that is there gets a second owner, and both go with it",
-  { timeout: 300_000 },
-  async () => {
-    const { hub, fleet } = scene();
-    await restart("--anchor-protection=TwinOwner");
-    const wanted = { status: "False", reason: "TwinOwner" };
-    const { metadata } = await condition(hub, kind, ["AnchorProtected", wanted, patience]);
-    await waitFor(
-      "every object to have both owners",
-      async () => {
-        const owners = [await admin().get(anchor), await admin().get(role)].map(
-          (owner) => owner?.metadata.uid ?? "none",
-        );
-        const all = await installed(fleet.spoke(0), metadata.uid);
-        const inside = all
-          .filter((object) => object.metadata.namespace === namespace)
-          .map((object) => object.metadata.ownerReferences ?? [])
-          // What a Deployment made has that for an owner.
-          .filter(([first]) => first?.kind === "ConfigMap" || first?.kind === "ClusterRole");
-        const isOwned = (own: readonly { readonly uid: string }[]): boolean =>
-          owners.every((owner) => own.some(({ uid }) => uid === owner));
-        return inside.length > 30 && inside.every(isOwned);
-      },
-      { timeoutMs: patience },
-    );
-    await remove(hub, kind);
-    await gone(hub, kind, patience);
-    expect(await admin().get(role)).toBeUndefined();
-    expect(await installed(fleet.spoke(0), metadata.uid)).toEqual([]);
-    expect(await guardRequestsTo(fleet.spoke(0))).toEqual([]);
-  },
-);
 
 test(
   "with --anchor-protection-crds nobody deletes a CRD without a confirmation, until the last component goes",
   { timeout: 300_000 },
   async () => {
     const { hub, profiles } = scene();
-    await restart("--anchor-protection-crds");
     await create(hub, { kind, on: profiles[0] });
     await condition(hub, kind, ["AnchorProtected", { reason: "Enforced" }, patience]);
     await ready(hub, kind, patience);

@@ -113,8 +113,10 @@ describe("where the controller may not install policies", () => {
 
   test("both owners go with the component", async () => {
     const { hub, fleet } = scene();
+    const uid = (await read(hub, kind))?.metadata.uid ?? "";
     await remove(hub, kind);
     await gone(hub, kind);
+    expect(await installed(fleet.spoke(0), uid)).toEqual([]);
     expect(await admin().get(role)).toBeUndefined();
     expect(await admin().get(anchor)).toBeUndefined();
     // Nothing that was refused was asked for again and again.
