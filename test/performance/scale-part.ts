@@ -1,3 +1,4 @@
+import { startFleet } from "../fleet/fleet.ts";
 import { megabytes, seconds, tableOf } from "./figures.ts";
 import type { Goal } from "./goals.ts";
 import {
@@ -30,7 +31,8 @@ export async function measureScale(
   options: ScaleOptions & Sharing,
   say: (line: string) => void,
 ): Promise<ScaleResult> {
-  await using scale = await startScaleFleet(options, say);
+  await using fleet = await startFleet({ spokes: [], log: say });
+  await using scale = await startScaleFleet(fleet, options, say);
   const experiments: Experiment[] = [];
   const add = (experiment: Experiment): void => {
     experiments.push(experiment);

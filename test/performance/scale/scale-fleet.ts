@@ -7,7 +7,7 @@ import { builtInProviderFile, replicaKubeconfig } from "../../e2e/built-in-acces
 import { releaseDir } from "../../e2e/release-dir.ts";
 import { requestsTo, writingVerbs } from "../../e2e/requests.ts";
 import type { AuditedRequest } from "../../fleet/audit-log.ts";
-import { type Fleet, startFleet } from "../../fleet/fleet.ts";
+import type { Fleet } from "../../fleet/fleet.ts";
 import { applyFile } from "../../fleet/hub-access.ts";
 import { conditionOf } from "../../fleet/json-record.ts";
 import { waitFor } from "../../fleet/wait-for.ts";
@@ -63,14 +63,14 @@ export async function until(
   await waitFor(what, check, { timeoutMs: limitMs, everyMs });
 }
 
-/** Starts the hub and the simulator. Nothing is installed yet, and no controller runs. */
+/** Prepares a fleet that has only a hub and stays its owner's, and starts the simulator. Nothing is installed yet, and no controller runs. */
 export async function startScaleFleet(
+  fleet: Fleet,
   options: ScaleOptions,
   say: (line: string) => void,
 ): Promise<ScaleFleet> {
   await using undo = new AsyncDisposableStack();
   const dist = options.dist ?? undo.use(await buildDist());
-  const fleet = undo.use(await startFleet({ spokes: [], log: say }));
   const simulator = undo.use(await startSimulator({ spokes: options.spokes }));
   await fleet.controllerKubeconfig();
   await applyFile(fleet.hub, setsRoleFile);

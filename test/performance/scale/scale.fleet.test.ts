@@ -1,18 +1,20 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 
 import { sampleDirOf } from "../../../cmd/release-files.ts";
+import { useFleet } from "../../fleet/use-fleet.ts";
 import { createEverything, repairTenth, rest, startCold } from "./experiments.ts";
 import { killOne } from "./replicas.ts";
 import { type ScaleFleet, startControllers, startScaleFleet } from "./scale-fleet.ts";
 import { askForStatus } from "./status-of-all.ts";
 
+const fleet = useFleet({ spokes: [] });
 const spokes = 20;
 const say = (line: string): void => console.error(line);
 let scale: ScaleFleet;
 let running: Awaited<ReturnType<typeof startControllers>> | undefined;
 
 beforeAll(async () => {
-  scale = await startScaleFleet({ spokes, releases: sampleDirOf() }, say);
+  scale = await startScaleFleet(fleet(), { spokes, releases: sampleDirOf() }, say);
 }, 1_800_000);
 
 afterAll(async () => {
