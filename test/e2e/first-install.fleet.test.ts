@@ -4,6 +4,7 @@ import type { AuditedRequest } from "../fleet/audit-log.ts";
 import type { Cluster, Profile } from "../fleet/fleet.ts";
 import { conditionOf } from "../fleet/json-record.ts";
 import { useFleet } from "../fleet/use-fleet.ts";
+import { waitFor } from "../fleet/wait-for.ts";
 import { startControllerProcess } from "../support/controller-process.ts";
 import { condition, create, gone, read, ready, remove } from "./installation.ts";
 import { releaseDir } from "./release-dir.ts";
@@ -120,6 +121,25 @@ describe("the first component on a fresh spoke", () => {
     expect(["Probing", "Enforced"]).toContain(guarded.atReady);
     expect(await read(fleet().hub, kind)).toBeUndefined();
   });
+});
+
+test("a component says in Ready and an Event that its controller has no provider file", async () => {
+  const { hub } = fleet();
+  const profile = await fleet().addProfile(fleet().spoke(0), { plugin: "secretreader" });
+  await using _controller = await startControllerProcess({
+    kubeconfig: await fleet().controllerKubeconfig(),
+    releaseDir: await releaseDir(),
+  });
+  await create(hub, { kind, on: profile });
+  const reason = "AccessProviderNotConfigured";
+  const { namespace } = (await condition(hub, kind, ["Ready", { status: "False", reason }]))
+    .metadata;
+  await waitFor("the Event", async () => {
+    const events = await hub.admin.list({ apiVersion: "v1", kind: "Event", namespace });
+    return events.some((event) => event["reason"] === reason);
+  });
+  await remove(hub, kind);
+  await gone(hub, kind);
 });
 
 function isProbe({ uri }: AuditedRequest): boolean {
