@@ -132,8 +132,9 @@ test("a component says in Ready and an Event that its controller has no provider
   });
   await create(hub, { kind, on: profile });
   const reason = "AccessProviderNotConfigured";
-  const { namespace } = (await condition(hub, kind, ["Ready", { status: "False", reason }]))
-    .metadata;
+  const { metadata } = await condition(hub, kind, ["Ready", { status: "False", reason }]);
+  const { namespace, finalizers } = metadata;
+  expect(finalizers).toBeUndefined();
   await waitFor("the Event", async () => {
     const events = await hub.admin.list({ apiVersion: "v1", kind: "Event", namespace });
     return events.some((event) => event["reason"] === reason);
