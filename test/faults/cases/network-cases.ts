@@ -79,7 +79,7 @@ export const networkCases: readonly FaultCase[] = [
   {
     id: "C9",
     fault: "half-open: open connections die without a word, and a Deployment is deleted",
-    isQuick: false,
+    isQuick: true,
     async harm(trial) {
       await trial.installed();
       trial.target.proxy.line.abandon();
