@@ -210,7 +210,7 @@ export async function setScene(fleet: Fleet): Promise<FleetScene> {
     providerFile,
     bareProviderFile: await withoutEnvironment(providerFile),
     knfleet: (args, options = {}) =>
-      options.during === undefined && options.command === undefined
+      options.during === undefined
         ? runHere(args, { PATH: path, ...patience, ...options.env })
         : kubectl(["knfleet", ...args], options),
   };
