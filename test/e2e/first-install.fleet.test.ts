@@ -1,11 +1,16 @@
-import { beforeAll, describe, expect, test } from "vitest";
+import { afterEach, beforeAll, describe, expect, test } from "vitest";
 
+import { operatorApiVersion } from "../../api/component.ts";
 import type { AuditedRequest } from "../fleet/audit-log.ts";
 import type { Cluster, Profile } from "../fleet/fleet.ts";
-import { conditionOf } from "../fleet/json-record.ts";
+import { conditionOf, valueAt } from "../fleet/json-record.ts";
 import { useFleet } from "../fleet/use-fleet.ts";
 import { waitFor } from "../fleet/wait-for.ts";
-import { startControllerProcess } from "../support/controller-process.ts";
+import {
+  type ControllerProcess,
+  type ControllerProcessOptions,
+  startControllerProcess,
+} from "../support/controller-process.ts";
 import { condition, create, gone, read, ready, remove } from "./installation.ts";
 import { releaseDir } from "./release-dir.ts";
 import { guardRequestsTo } from "./requests.ts";
@@ -26,17 +31,28 @@ interface Install {
   readonly guardRequests: readonly AuditedRequest[];
 }
 
+/** A controller of the fleet with flags of its own. */
+async function started(flags: readonly string[] = []): Promise<ControllerProcess> {
+  return startControllerProcess({
+    ...(await withoutProviderFile()),
+    providerFile: await fleet().providerFile(),
+    flags,
+  });
+}
+
+async function withoutProviderFile(): Promise<ControllerProcessOptions> {
+  return {
+    kubeconfig: await fleet().controllerKubeconfig(),
+    releaseDir: await releaseDir(),
+  };
+}
+
 /** The first component on a spoke, from its creation to the proof of the guard where there is one. */
 async function firstInstall(spokeIndex: number, protection: "Auto" | "None"): Promise<Install> {
   const { hub } = fleet();
   const spoke = fleet().spoke(spokeIndex);
   const profile: Profile = await fleet().addProfile(spoke, { plugin: "secretreader" });
-  await using controller = await startControllerProcess({
-    kubeconfig: await fleet().controllerKubeconfig(),
-    providerFile: await fleet().providerFile(),
-    releaseDir: await releaseDir(),
-    flags: [`--anchor-protection=${protection}`],
-  });
+  await using controller = await started([`--anchor-protection=${protection}`]);
   spoke.proxy.resetCounts();
   await create(hub, { kind, on: profile });
   const atReady = conditionOf(await ready(hub, kind), "AnchorProtected");
@@ -123,24 +139,53 @@ describe("the first component on a fresh spoke", () => {
   });
 });
 
-test("a component says in Ready and an Event that its controller has no provider file", async () => {
-  const { hub } = fleet();
-  const profile = await fleet().addProfile(fleet().spoke(0), { plugin: "secretreader" });
-  await using _controller = await startControllerProcess({
-    kubeconfig: await fleet().controllerKubeconfig(),
-    releaseDir: await releaseDir(),
+describe("a component", () => {
+  afterEach(async () => {
+    fleet().spoke(0).proxy.setRtt(0);
+    await using _controller = await started();
+    await remove(fleet().hub, kind);
+    await gone(fleet().hub, kind);
   });
-  await create(hub, { kind, on: profile });
-  const reason = "AccessProviderNotConfigured";
-  const { metadata } = await condition(hub, kind, ["Ready", { status: "False", reason }]);
-  const { namespace, finalizers } = metadata;
-  expect(finalizers).toBeUndefined();
-  await waitFor("the Event", async () => {
-    const events = await hub.admin.list({ apiVersion: "v1", kind: "Event", namespace });
-    return events.some((event) => event["reason"] === reason);
+
+  test("says in Ready and an Event that its controller has no provider file, and goes on when there is one; its status comes back when somebody wipes it", async () => {
+    const { hub } = fleet();
+    const without = await startControllerProcess(await withoutProviderFile());
+    const profile = await fleet().addProfile(fleet().spoke(0), { plugin: "secretreader" });
+    await create(hub, { kind, on: profile });
+    const reason = "AccessProviderNotConfigured";
+    const { metadata } = await condition(hub, kind, ["Ready", { status: "False", reason }]);
+    const { namespace, name, finalizers } = metadata;
+    expect(finalizers).toBeUndefined();
+    await waitFor("the Event", async () => {
+      const events = await hub.admin.list({ apiVersion: "v1", kind: "Event", namespace });
+      return events.some((event) => event["reason"] === reason);
+    });
+    await without.stop();
+
+    await using _with = await started();
+    const before = await ready(hub, kind);
+    expect(conditionOf(before, "TargetClusterResolved")).toMatchObject({ status: "True" });
+    const key = { apiVersion: operatorApiVersion, kind, namespace, name };
+    const wiped = { status: { conditions: null, version: null } };
+    await hub.admin.patch(key, wiped, { subresource: "status" });
+    const after = await ready(hub, kind);
+    expect(valueAt(after, "status", "version")).toBe(valueAt(before, "status", "version"));
   });
-  await remove(hub, kind);
-  await gone(hub, kind);
+
+  test("whose controller is told to stop in the middle of its installation is installed by the next one", async () => {
+    const { hub } = fleet();
+    const first = await started();
+    const profile = await fleet().addProfile(fleet().spoke(0), { plugin: "secretreader" });
+    fleet().spoke(0).proxy.setRtt(300);
+    await create(hub, { kind, on: profile });
+    await condition(hub, kind, ["TargetClusterResolved", { status: "True" }]);
+    expect(await first.stop()).toEqual({ code: 0, signal: null });
+    expect(first.stderr).toBe("");
+    expect(conditionOf(await read(hub, kind), "Ready")?.status).not.toBe("True");
+    fleet().spoke(0).proxy.setRtt(0);
+    await using _second = await started();
+    await ready(hub, kind);
+  });
 });
 
 function isProbe({ uri }: AuditedRequest): boolean {
