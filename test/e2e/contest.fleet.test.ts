@@ -10,7 +10,7 @@ import { useScene } from "./scene.ts";
 
 // The pauses of a fight are 10 s and longer, and peace is believed after a minute: of a clock that runs five times as fast.
 const clockFactor = 5;
-const scene = useScene({ spokes: 1 }, [], clockFactor);
+const scene = useScene({ spokes: 1 }, { clockFactor });
 const namespace = "knative-serving";
 let serving: KubeObject;
 

@@ -22,7 +22,7 @@ import {
 import { requestsTo, writesTo } from "./requests.ts";
 import { useScene } from "./scene.ts";
 
-const scene = useScene({ spokes: [{ admissionWebhooks: true }] }, ["--log-level=debug"]);
+const scene = useScene({ spokes: [{ admissionWebhooks: true }] }, { flags: ["--log-level=debug"] });
 useClearScene(scene);
 const kind = "KnativeEventing";
 const label = "knative-eventing";

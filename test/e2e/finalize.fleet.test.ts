@@ -29,9 +29,11 @@ import { writeThinRelease } from "./thin-release.ts";
 const clockFactor = 4;
 const scene = useScene(
   { spokes: 2, hub: { kwok: true } },
-  ["--log-level=debug"],
-  clockFactor,
-  ({ folder }) => writeThinRelease(folder, 3, ["1.23.0"], { hasClusterRole: true }),
+  {
+    flags: ["--log-level=debug"],
+    clockFactor,
+    releases: ({ folder }) => writeThinRelease(folder, 3, ["1.23.0"], { hasClusterRole: true }),
+  },
 );
 /** Of the thin release: a Deployment, a ServiceAccount, a ClusterRole and ConfigMaps. */
 const objects = 6;

@@ -6,7 +6,7 @@ import { waitFor } from "../fleet/wait-for.ts";
 import { condition, create, gone, ready, remove } from "./installation.ts";
 import { useScene } from "./scene.ts";
 
-const scene = useScene({ spokes: 1 }, ["--anchor-protection-crds"]);
+const scene = useScene({ spokes: 1 }, { flags: ["--anchor-protection-crds"] });
 const kind = "KnativeEventing";
 const patience = 120_000;
 const policies = {

@@ -31,7 +31,7 @@ import { useScene } from "./scene.ts";
 const clockFactor = 5;
 /** For 25 s of the controller's time no request may be sent. */
 const steadyMs = 25_000 / clockFactor;
-const scene = useScene({ spokes: 2 }, [], clockFactor);
+const scene = useScene({ spokes: 2 }, { clockFactor });
 
 /** What users make of the kinds that an installation defines. */
 const customs = {

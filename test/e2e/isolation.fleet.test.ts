@@ -9,7 +9,7 @@ import { condition, create, gone, installed, read, ready, remove } from "./insta
 import { useScene } from "./scene.ts";
 
 // The loss of a spoke that says nothing takes up to 30 s of the controller's time.
-const scene = useScene({ spokes: 2 }, ["--log-level=debug"], 4);
+const scene = useScene({ spokes: 2 }, { flags: ["--log-level=debug"], clockFactor: 4 });
 
 test("D-04, D-23: a frozen spoke does not hold the others, is reported, and recovers", async () => {
   const { hub, fleet, profiles } = scene();

@@ -19,10 +19,10 @@ import { requestsTo, writesTo } from "./requests.ts";
 import { useScene } from "./scene.ts";
 import { LoneHub } from "./two-hubs.ts";
 
-const scene = useScene({ hub: { kwok: true }, spokes: 1 }, [
-  "--remote-deployments-poll-interval=1s",
-  "--spoke-namespace=Component",
-]);
+const scene = useScene(
+  { hub: { kwok: true }, spokes: 1 },
+  { flags: ["--remote-deployments-poll-interval=1s", "--spoke-namespace=Component"] },
+);
 const patience = { timeoutMs: 120_000 };
 
 afterEach(async () => {

@@ -10,7 +10,7 @@ import { guardWritesTo, writesTo } from "./requests.ts";
 import { useScene } from "./scene.ts";
 import { writeThinRelease } from "./thin-release.ts";
 
-const scene = useScene({ spokes: 1 }, [], 1, ({ folder }) => writeThinRelease(folder, 60));
+const scene = useScene({ spokes: 1 }, { releases: ({ folder }) => writeThinRelease(folder, 60) });
 const kind = "KnativeEventing";
 const namespace = "knative-eventing";
 const key: ObjectKey = { apiVersion: operatorApiVersion, kind, namespace, name: namespace };

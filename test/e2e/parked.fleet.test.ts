@@ -14,7 +14,7 @@ import { useScene } from "./scene.ts";
 // Nothing but what happens on the spoke makes the controller look again.
 const scene = useScene(
   { spokes: [{ admissionWebhooks: true }, { admissionWebhooks: true, kwok: false }] },
-  ["--remote-deployments-poll-interval=1h"],
+  { flags: ["--remote-deployments-poll-interval=1h"] },
 );
 const kind = "KnativeEventing";
 const namespace = "knative-eventing";

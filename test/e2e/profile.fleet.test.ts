@@ -9,7 +9,7 @@ import { requestsTo, writesTo } from "./requests.ts";
 import { useScene } from "./scene.ts";
 
 // What is not ready is looked at again after an hour: all that follows is told by watches.
-const scene = useScene({ spokes: 1 }, ["--remote-deployments-poll-interval=1h"]);
+const scene = useScene({ spokes: 1 }, { flags: ["--remote-deployments-poll-interval=1h"] });
 
 const kind = "KnativeEventing";
 const resolved = "TargetClusterResolved";

@@ -9,10 +9,10 @@ import { testStatefulSets } from "./readiness-of-stateful-sets.ts";
 import { requestsTo } from "./requests.ts";
 import { useScene } from "./scene.ts";
 
-const scene = useScene({ spokes: [{ admissionWebhooks: true }] }, [
-  "--remote-deployments-poll-interval=1s",
-  "--audit-interval=15s",
-]);
+const scene = useScene(
+  { spokes: [{ admissionWebhooks: true }] },
+  { flags: ["--remote-deployments-poll-interval=1s", "--audit-interval=15s"] },
+);
 const namespace = "knative-eventing";
 const name = "eventing-controller";
 const deployment: ObjectKey = { apiVersion: "apps/v1", kind: "Deployment", namespace, name };

@@ -15,7 +15,7 @@ import { requestsTo, writesTo } from "./requests.ts";
 import { useScene } from "./scene.ts";
 
 // Without the guard, which would have each deletion of the anchor or a namespace confirmed first.
-const scene = useScene({ spokes: 1 }, ["--anchor-protection=None"]);
+const scene = useScene({ spokes: 1 }, { flags: ["--anchor-protection=None"] });
 const crd = { apiVersion: "apiextensions.k8s.io/v1", kind: "CustomResourceDefinition" };
 const kinds = [
   "Certificate",

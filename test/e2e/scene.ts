@@ -21,21 +21,21 @@ export interface Scene {
   startController(): Promise<ControllerProcess>;
 }
 
-/** Sets the scene for all tests of a file; `flags` are those of the controller besides the usual ones. `clockFactor`: how fast its clock runs. `releases`: its release directory. */
+/** How the controller of a scene is started. */
+interface SceneOptions extends Pick<ControllerProcessOptions, "flags" | "clockFactor"> {
+  /** Its release directory. Absent: that of the file. */
+  readonly releases?: (fleet: Fleet) => Promise<string>;
+}
+
+/** Sets the scene for all tests of a file. */
 export function useScene(
-  options: FleetOptions,
-  flags: readonly string[] = [],
-  clockFactor = 1,
-  releases: (fleet: Fleet) => Promise<string> = releaseDir,
+  clusters: FleetOptions,
+  { releases = releaseDir, ...controller }: SceneOptions = {},
 ): () => Scene {
-  const fleet = useFleet(options);
+  const fleet = useFleet(clusters);
   let scene: Scene | undefined;
   beforeAll(async () => {
-    scene = await sceneOf(fleet(), {
-      flags,
-      clockFactor,
-      releaseDir: await releases(fleet()),
-    });
+    scene = await sceneOf(fleet(), { ...controller, releaseDir: await releases(fleet()) });
   }, 600_000);
   afterAll(async () => scene?.controller[Symbol.asyncDispose]());
   return () => {
