@@ -14,7 +14,7 @@ import {
   type ControllerProcess,
   startControllerProcess,
 } from "../../../../support/controller-process.ts";
-import { runText } from "../../run-text.ts";
+import { runHere } from "../../run-text.ts";
 
 const fleet = useFleet({ spokes: 1 });
 const kind = "KnativeEventing";
@@ -47,12 +47,11 @@ beforeAll(async () => {
 }, 600_000);
 afterAll(async () => controller[Symbol.asyncDispose]());
 
-async function knfleet(...args: readonly string[]) {
-  const env = {
+function knfleet(...args: readonly string[]) {
+  return runHere(args, {
     KUBECONFIG: fleet().hub.adminKubeconfigPath,
     KNFLEET_PROVIDER_FILE: providerFile,
-  };
-  return await runText(args, { env, at: new Date() });
+  });
 }
 
 test("orphans names the component whose cluster another ClusterProfile has, and counts the cluster once", async () => {
