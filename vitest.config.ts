@@ -46,7 +46,8 @@ export default defineConfig({
           exclude: [fleetTests],
           testTimeout: 120_000,
           hookTimeout: 120_000,
-          maxWorkers: 6,
+          // As the unit tests have: a run of both is refused otherwise.
+          maxWorkers: 4,
         },
       },
       {
