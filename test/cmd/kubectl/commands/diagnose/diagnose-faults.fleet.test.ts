@@ -1,6 +1,6 @@
 import { dirname } from "node:path";
 
-import { beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, beforeEach, describe, expect, test } from "vitest";
 
 import { knfCodes } from "../../../../../api/knf/knf-codes.ts";
 import { useFleet } from "../../../../fleet/use-fleet.ts";
@@ -10,6 +10,7 @@ import { componentFaults } from "./component-faults.ts";
 import { deployController } from "./controller-deployment.ts";
 import { deploymentFaults } from "./deployment-faults.ts";
 import {
+  holdLease,
   providerOf,
   realProvider,
   worldOf,
@@ -30,6 +31,8 @@ let world: World;
 beforeAll(async () => {
   world = await worldOf(fleet(), ["healthy", ...victims]);
 }, 600_000);
+// A Lease is believed for a minute at most (api/shards.ts), and all tests together take longer.
+beforeEach(() => holdLease(fleet(), 60));
 
 const faults = [
   ...hubFaults,

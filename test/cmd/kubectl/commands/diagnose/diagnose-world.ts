@@ -61,7 +61,6 @@ export async function worldOf(fleet: Fleet, names: readonly string[]): Promise<W
     await writeComponent(fleet, name, { clusterProfileRef: { namespace: "fleet", name } });
   }
   await install(fleet, names, providerFile);
-  await holdLease(fleet, 36_000);
   const say = async (args: readonly string[], options: SayOptions = {}): Promise<Said> => {
     const usual = ["--clusterprofile-provider-file", providerFile];
     const file = args.some((arg) => arg.startsWith("--clusterprofile-provider-file")) ? [] : usual;

@@ -56,7 +56,7 @@ export const hubFaults: readonly Fault[] = [
     says: /was let go/,
     make: async ({ fleet }) => {
       await holdLease(fleet, 1, { holder: "" });
-      return { args: eventing("healthy"), undo: () => holdLease(fleet, 36_000) };
+      return { args: eventing("healthy") };
     },
   },
   {
@@ -73,7 +73,7 @@ export const hubFaults: readonly Fault[] = [
         name: "knfleet-controller",
       };
       await hub.admin.patch(key, { spec: { renewTime: "2026-01-01T00:00:00.000000Z" } });
-      return { args: eventing("healthy"), undo: () => holdLease(fleet, 36_000) };
+      return { args: eventing("healthy") };
     },
   },
   {
@@ -83,18 +83,14 @@ export const hubFaults: readonly Fault[] = [
     make: async ({ fleet }) => {
       const other = partLease(1 - shardOf("fleet/healthy", 2), 2);
       await holdLease(fleet, 1, { holder: "" });
-      await holdLease(fleet, 36_000, { name: other });
+      await holdLease(fleet, 60, { name: other });
       const key = {
         apiVersion: "coordination.k8s.io/v1",
         kind: "Lease",
         namespace: "knfleet-system",
         name: other,
       };
-      const undo = async (): Promise<void> => {
-        await fleet.hub.admin.remove(key);
-        await holdLease(fleet, 36_000);
-      };
-      return { args: eventing("healthy"), undo };
+      return { args: eventing("healthy"), undo: () => fleet.hub.admin.remove(key) };
     },
   },
   {
@@ -109,7 +105,7 @@ export const hubFaults: readonly Fault[] = [
         name: "knfleet-controller",
       };
       await fleet.hub.admin.remove(key);
-      return { args: eventing("healthy"), undo: () => holdLease(fleet, 36_000) };
+      return { args: eventing("healthy") };
     },
   },
   {

@@ -67,7 +67,7 @@ export const oddFaults: readonly Fault[] = [
       const other = Buffer.from(createAuthority("other").certificatePem).toString("base64");
       const made = await withEntry(world, "two-at-once", { "certificate-authority-data": other });
       await holdLease(world.fleet, 1, { holder: "" });
-      return { ...made, undo: () => holdLease(world.fleet, 36_000) };
+      return made;
     },
   },
   {

@@ -207,10 +207,14 @@ export const spokeFaults: readonly Fault[] = [
       };
       await admin.patch(key, { spec: { validationActions: ["Audit"] } });
       // The API server reads bindings anew once a second.
-      await waitFor("the guard to be off", async () => {
-        const { report } = await world.diagnose(eventing("healthy"));
-        return report.items[0]?.rootCause?.code === "KNF6005";
-      });
+      await waitFor(
+        "the guard to be off",
+        async () => {
+          const { report } = await world.diagnose(eventing("healthy"));
+          return report.items[0]?.rootCause?.code === "KNF6005";
+        },
+        { timeoutMs: 120_000 },
+      );
       return {
         args: eventing("healthy"),
         undo: () => admin.patch(key, { spec: { validationActions: ["Deny", "Audit"] } }),
