@@ -42,8 +42,8 @@ test("the image keeps the heap of V8 and its code small", () => {
 test("the image tells the C library to give memory back", () => {
   expect(imageEnvironment()).toEqual({
     MALLOC_ARENA_MAX: "1",
-    MALLOC_MMAP_THRESHOLD_: "4096",
-    MALLOC_TRIM_THRESHOLD_: "131072",
+    MALLOC_MMAP_THRESHOLD_: "131072",
+    MALLOC_TRIM_THRESHOLD_: "1048576",
   });
 });
 
