@@ -23,7 +23,7 @@ export class Users {
   readonly #startMs: number;
   /** Since when each ill has been there without a break, in ms of the simulation. */
   readonly #ills = new Map<Ill, number>();
-  /** When something was wrong last, in ms of the simulation. */
+  /** When something was wrong last, or a Deployment of ours was deleted, in ms of the simulation. */
   #illAt = -Infinity;
   #begunAt = -Infinity;
   #armed: { readonly ill: Ill; readonly afterMs: number; readonly ms: number } | undefined;
@@ -39,9 +39,10 @@ export class Users {
     cluster.answerProxy = () => this.#measure();
     cluster.mayStart = () => !this.#ills.has("stuck");
     cluster.store.listen(({ type, object: { kind, metadata } }) => {
-      const isUpgrade = type === "MODIFIED" && (metadata.generation ?? 1) > 1;
-      if (kind !== "Deployment" || !isUpgrade) return;
-      if (metadata.labels?.[componentUidLabel] !== undefined) this.#upgraded();
+      if (kind !== "Deployment" || metadata.labels?.[componentUidLabel] === undefined) return;
+      // Whoever needs what is gone has trouble until it is back.
+      if (type === "DELETED") this.#illAt = this.#time.nowMs;
+      if (type === "MODIFIED" && (metadata.generation ?? 1) > 1) this.#upgraded();
     });
   }
 
