@@ -54,7 +54,7 @@ interface Place {
   readonly cluster?: string | undefined;
 }
 
-type HoldDeps = Pick<ReconcileDeps, "hub" | "events"> & Place;
+type HoldDeps = Pick<ReconcileDeps, "hub"> & Place;
 
 /**
  * Adds our finalizer and records the namespace of the installation, where they are missing. To be awaited before the first write to the target. Throws FleetError `ApplyFailed` when a
@@ -62,10 +62,10 @@ type HoldDeps = Pick<ReconcileDeps, "hub" | "events"> & Place;
  */
 export async function hold(
   attempt: Attempt,
-  { hub: client, events, namespace, cluster }: HoldDeps,
+  { hub: client, namespace, cluster }: HoldDeps,
   signal: AbortSignal,
 ): Promise<void> {
-  const { component, installation, writer } = attempt;
+  const { installation, writer } = attempt;
   const edit = { client, namespace, cluster };
   const { latest } = writer;
   if (!hasFinalizer(latest)) {
@@ -74,9 +74,6 @@ export async function hold(
     const held = await orThrowNotHeld(() => addFinalizer(latest, edit, signal), signal);
     if (held === undefined) throw new NotHeld();
     writer.noteNewer(held);
-    const message = `Updated "${component.metadata.name}" finalizers`;
-    // Not awaited: no work depends on the Event, and it never rejects.
-    void events.record(held, { type: "Normal", reason: "FinalizerUpdate", message }, signal);
   }
   await orThrowNotHeld(() => recordPlace(writer, edit, signal), signal);
   signal.throwIfAborted();

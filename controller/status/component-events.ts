@@ -76,7 +76,7 @@ function workEvents(change: StatusChange, outcome: Outcome): readonly NewEvent[]
   if (isOfOthers(outcome)) return [];
   const is = conditionIn(after, "InstallSucceeded");
   if (is?.status !== "Unknown" || wasUnderway(before, is)) return [];
-  if (outcome.kind === "working") return [beginningEvent(before, outcome.version)];
+  if (outcome.kind === "working") return beginningEvents(before, outcome.version);
   const { reason = "", message = "" } = is;
   // Without the number of objects, which changes.
   return [{ type: "Normal", reason, message: message.split(": ", 1)[0] ?? message }];
@@ -106,7 +106,7 @@ function applyEvents(
   const { before, after } = change;
   const [was, is] = conditionsIn(change, "InstallSucceeded");
   if (is === undefined || is.status === "False" || isInstalling(was) || isReady(after)) return [];
-  if (isNewWork(change, outcome.version)) return [beginningEvent(before, outcome.version)];
+  if (isNewWork(change, outcome.version)) return beginningEvents(before, outcome.version);
   if (is.status !== "Unknown") return [];
   const message = waitingMessage(outcome.changes);
   return message === undefined
@@ -132,16 +132,19 @@ function isInstalling(condition: Condition | undefined): boolean {
   return condition?.status === "Unknown" && condition.reason === "Installing";
 }
 
-function beginningEvent(
+/** A first installation begins when the component is made: nobody needs to be told, unless it failed before. */
+function beginningEvents(
   before: ComponentStatus | undefined,
   version: string | undefined,
-): NewEvent {
+): readonly NewEvent[] {
+  const isRetry = conditionIn(before, "InstallSucceeded")?.status === "False";
+  if (before?.version === undefined && !isRetry) return [];
   const message = beginningMessage(before?.version, version);
-  return { type: "Normal", reason: "Installing", message };
+  return [{ type: "Normal", reason: "Installing", message }];
 }
 
 function beginningMessage(previous: string | undefined, version: string | undefined): string {
-  if (previous === undefined) return "Began to install";
+  if (previous === undefined) return "Began to install again";
   return version === undefined || previous === version
     ? "Began to apply the changed specification"
     : `Began to change version ${previous} to ${version}`;
@@ -177,8 +180,10 @@ function versionEvents({ before, after }: StatusChange): readonly NewEvent[] {
   return [{ type: "Normal", reason: "Installed", message }];
 }
 
-function readyEvents({ before, after }: StatusChange): readonly NewEvent[] {
-  if (!isReady(after) || isReady(before)) return [];
+/** A new version is available when its Event says so, and needs no second one. */
+function readyEvents(change: StatusChange): readonly NewEvent[] {
+  const { before, after } = change;
+  if (!isReady(after) || isReady(before) || versionEvents(change).length > 0) return [];
   return [{ type: "Normal", reason: "Ready", message: "All Deployments are available" }];
 }
 

@@ -232,8 +232,9 @@ test("a status that is written as the process ends still gets its Event", async 
   const client = { get: hub.get, replace };
   const events = new EventRecorder({ client: memory, clock, log: silentLog });
   const deps = { ...dependencies(), hub: client, events };
+  const component = { ...stored(), status: { version: "1.22.0" } };
   const writer = openStatusWriter(
-    { component: stored(), pace: installation.statusPace },
+    { component, pace: installation.statusPace },
     deps,
     ending.signal,
   );
@@ -250,8 +251,9 @@ test("the end does not wait for a hub that does not answer the last Event", asyn
   memory.hang();
   const events = new EventRecorder({ client: memory, clock, log: silentLog });
   const deps = { ...dependencies(), events };
+  const component = { ...stored(), status: { version: "1.22.0" } };
   const writer = openStatusWriter(
-    { component: stored(), pace: installation.statusPace },
+    { component, pace: installation.statusPace },
     deps,
     ending.signal,
   );

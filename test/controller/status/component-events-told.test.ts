@@ -102,18 +102,26 @@ interface Row {
 }
 
 const failure = /^(?!Installing|Installed|Ready|Recovered|Finalizing|Waiting|ContestOver)/;
-const isFirst = "Installing has told that the work begins";
+const isFirst = "the work begins, and Installing has told so if something was installed before";
+const isNew = "a first installation begins when its component is made";
 const ready = "what the component waits for still was told, and Ready tells the end";
 // The first that fits is the one that counts.
 const rows: readonly Row[] = [
-  { type: "Ready", to: /^True/, told: /^Ready$/ },
+  { type: "Ready", to: /^True/, told: /^(?:Ready|Installed)$/ },
   { type: "Ready", from: /^True/, to: /^False NotReady/, told: /^(?:NotReady|Installing)$/ },
+  {
+    type: "Ready",
+    from: /^absent/,
+    to: /^(?:Unknown (?:Connecting|Installing)|False NotReady)/,
+    silent: isNew,
+  },
   { type: "Ready", from: /^(?:True|absent)/, to: /^(?:False|Unknown)/, told: /./ },
   { type: "Ready", to: /./, silent: "it copies another condition, whose row this is" },
 
   { type: "InstallSucceeded", to: /^True/, told: /^(?:Ready|Installed)$/ },
   { type: "InstallSucceeded", to: /^False/, told: failure },
   { type: "InstallSucceeded", to: /^Unknown Finalizing/, told: /^Finalizing$/ },
+  { type: "InstallSucceeded", from: /^absent/, to: /^Unknown Installing/, silent: isNew },
   {
     type: "InstallSucceeded",
     to: /^Unknown Installing/,

@@ -21,6 +21,7 @@ const working: Outcome = { kind: "working", steps };
 const progress = { done: 1, total: 150, waiting: [], failed: 0 };
 const changing: Outcome = { kind: "working", steps, version: "1.23.0", progress };
 const busy: Outcome = { kind: "failed", steps, error: new FleetError("ClusterBusy", "Waiting") };
+const odd: Outcome = { kind: "failed", steps, error: new FleetError("ManifestInvalid", "Odd") };
 const lost: Outcome = {
   kind: "failed",
   steps,
@@ -64,13 +65,14 @@ function removing(left: number): Outcome {
 }
 
 test.each([
-  { name: "a first look", outcomes: [working], events: ["Normal Installing"] },
+  { name: "a first look", outcomes: [working], events: [] },
   { name: "a second look", outcomes: [working, working], events: [] },
+  { name: "a retry of a first", outcomes: [odd, changing], events: ["Normal Installing"] },
   { name: "a start of Deployments", outcomes: [working, applied("1.23.0", ["a"])], events: [] },
   {
     name: "the end of an install",
     outcomes: [applied("1.23.0", ["a"]), applied("1.23.0")],
-    events: ["Normal Installed", "Normal Ready"],
+    events: ["Normal Installed"],
   },
   { name: "the same again", outcomes: [applied("1.23.0"), applied("1.23.0")], events: [] },
   {
@@ -200,7 +202,7 @@ test.each([
   {
     name: "the end of a rollout",
     outcomes: [applied("1.22.0"), changing, applied("1.23.0", ["a"]), applied("1.23.0")],
-    events: ["Normal Installed", "Normal Ready"],
+    events: ["Normal Installed"],
   },
   {
     name: "a change that begins",

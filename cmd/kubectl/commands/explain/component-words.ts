@@ -60,16 +60,12 @@ export const componentReasons: SetWords = {
     "The state or reason is not known: nobody has told it, or it has no valid form.",
     status,
   ],
-  FinalizerUpdate: [
-    "Event: the component got its finalizer: the first write to its cluster follows.",
-    nothing,
-  ],
   Installed: [
     "Event: a version is applied and available; the message names the one before.",
     nothing,
   ],
   Waiting: [
-    "Event: an installation that was complete, or whose failure is over, waits for its cluster; the message names what it waits for. It ends with `Ready`.",
+    "Event: an installation that was complete, or whose failure is over, waits for its cluster; the message names what it waits for. It ends with `Installed` or `Ready`.",
     wait,
   ],
   Repaired: [
