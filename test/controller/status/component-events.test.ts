@@ -67,7 +67,7 @@ function removing(left: number): Outcome {
 test.each([
   { name: "a first look", outcomes: [working], events: [] },
   { name: "a second look", outcomes: [working, working], events: [] },
-  { name: "a retry of a first", outcomes: [odd, changing], events: ["Normal Installing"] },
+  { name: "a first install again", outcomes: [odd, changing], events: ["Normal Installing"] },
   { name: "a start of Deployments", outcomes: [working, applied("1.23.0", ["a"])], events: [] },
   {
     name: "the end of an install",
