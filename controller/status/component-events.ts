@@ -137,7 +137,7 @@ function beginningEvents(
   before: ComponentStatus | undefined,
   version: string | undefined,
 ): readonly NewEvent[] {
-  const isRetry = conditionIn(before, "InstallSucceeded")?.status === "False";
+  const isRetry = wasFalse(conditionIn(before, "InstallSucceeded"));
   if (before?.version === undefined && !isRetry) return [];
   const message = beginningMessage(before?.version, version);
   return [{ type: "Normal", reason: "Installing", message }];
