@@ -55,6 +55,8 @@ const doubtMs = 30_000;
 const refusedRetryMs = 600_000;
 const unprovenRetryMs = 5_000;
 const failureBackoff = { firstMs: 1_000, longestMs: 30_000 };
+/** For seconds after its start an API server refuses what it allows. So many refusals in a row are not believed where policies were proven, which takes 15 s. */
+const doubtedRefusals = 4;
 
 /**
  * The guard of one hub's anchors on one cluster, over one connection. It installs the policies, proves that the API server enforces them, watches
@@ -172,6 +174,7 @@ export class ClusterGuard {
 
   async #run(before: Before, signal: AbortSignal): Promise<void> {
     let next = before;
+    let refusals = 0;
     for (let failures = 1; !isAborted(signal); failures += 1) {
       // Without installations the policies stay in force, but they are not repaired.
       if (this.#installations.size === 0) this.#stop("The guard protects nothing any more");
@@ -182,11 +185,16 @@ export class ClusterGuard {
         using establishment = await this.#establish(now, signal);
         next = "proven";
         failures = 1;
+        refusals = 0;
         let last: Recheck = "held";
         while (last !== "lost") last = await this.#recheckLater(establishment, last, signal);
       } catch (error) {
         if (isAborted(signal)) return;
-        const pauseMs = this.#reportFailure(error, failures);
+        refusals = isRefusal(error) ? refusals + 1 : 0;
+        const isDoubted = next === "proven" && refusals > 0 && refusals <= doubtedRefusals;
+        const pauseMs = isDoubted
+          ? backoffMs(failureBackoff, refusals)
+          : this.#reportFailure(error, failures);
         await delay(this.#options.clock, pauseMs, signal).catch(() => undefined);
       }
     }
@@ -312,7 +320,7 @@ export class ClusterGuard {
       this.#state.open({ reason, message });
       return unprovenRetryMs;
     }
-    if (error instanceof ApiError && error.status === 403) {
+    if (isRefusal(error)) {
       this.#useSecondOwner("PolicyForbidden", "the controller may not install policies there");
       return refusedRetryMs;
     }
@@ -346,4 +354,8 @@ export class ClusterGuard {
   #newestInstallation(): GuardedInstallation | undefined {
     return [...this.#installations.values()].at(-1);
   }
+}
+
+function isRefusal(error: unknown): boolean {
+  return error instanceof ApiError && error.status === 403;
 }

@@ -70,6 +70,41 @@ describe("a cluster on which the controller may not install policies", () => {
   });
 });
 
+/** A proven guard whose binding is deleted, and which the cluster refuses to look for so long. */
+async function refusedFor(ms: number) {
+  const { clock, spoke, guard, said, protect } = guardOver({
+    protection: "Auto",
+    changed: (client) => ({
+      get: (...args) =>
+        clock.now() < refusesUntil ? Promise.reject(apiError(403)) : client.get(...args),
+    }),
+  });
+  let refusesUntil = 0;
+  protect("a");
+  await clock.advance(minute);
+  refusesUntil = clock.now() + ms;
+  const kind = "ValidatingAdmissionPolicyBinding";
+  for (const { metadata } of spoke.objects.all(kind)) spoke.objects.drop(kind, metadata.name);
+  await clock.advance(minute);
+  return { clock, guard, said };
+}
+
+describe("policies that were proven, whose repair the cluster refuses", () => {
+  test("are put right soon, without a second owner, where that was an API server that has just started", async () => {
+    const { guard, said } = await refusedFor(10_000);
+    expect(said).toEqual(["Enforced", "BindingMissing", "Enforced"]);
+    expect(await guard.needsSecondOwner(signal)).toBe(false);
+  });
+
+  test("give way to a second owner where the right is gone", async () => {
+    const { clock, guard, said } = await refusedFor(5 * minute);
+    expect(said).toEqual(["Enforced", "PolicyForbidden"]);
+    expect(await guard.needsSecondOwner(signal)).toBe(true);
+    await clock.advance(10 * minute);
+    expect(said).toEqual(["Enforced", "PolicyForbidden", "BindingMissing", "Enforced"]);
+  });
+});
+
 test.each([
   { name: "says that it has no such kinds", answer: () => Promise.resolve({ resources: [] }) },
   { name: "knows no such group", answer: () => Promise.reject(apiError(404)) },

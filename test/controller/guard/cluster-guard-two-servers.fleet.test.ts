@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 
 import { connectHub } from "../../../access/hub/hub.ts";
+import type { Clock } from "../../../access/time/clock.ts";
 import { systemClock } from "../../../access/time/system-clock.ts";
 import { ClusterGuard } from "../../../controller/guard/cluster-guard.ts";
 import { HubUsers } from "../../../controller/guard/policy.ts";
@@ -15,6 +16,7 @@ import { ensureBinaries } from "../../fleet/binaries.ts";
 import { portOf } from "../../fleet/ports.ts";
 import { useSpokes } from "../../fleet/use-fleet.ts";
 import { waitFor } from "../../fleet/wait-for.ts";
+import { QuickClock } from "../../support/quick-clock.ts";
 import { silentLog } from "../../support/silent-log.ts";
 import { eventing, userAgent } from "../hand-made-installation.ts";
 
@@ -82,8 +84,13 @@ function askAgainAndAgain(admin: AdminClient, hubId: string) {
   return { seen, stop };
 }
 
-/** A guard over a connection of its own to one address of the spoke. */
-async function guardAt(server: string, hubId: string, onReason: (reason: string) => void) {
+/** A guard over a connection of its own to one address of the spoke. `clock` is that of the guard. */
+async function guardAt(
+  server: string,
+  hubId: string,
+  onReason: (reason: string) => void,
+  clock: Clock = systemClock,
+) {
   const spoke = fleet().spoke(0);
   const { token } = await spoke.serviceAccountToken({
     namespace: "knfleet",
@@ -92,8 +99,7 @@ async function guardAt(server: string, hubId: string, onReason: (reason: string)
   });
   const access = { identity: { token }, server };
   const kubeconfig = await spoke.writeKubeconfig(`${hubId}.kubeconfig`, access);
-  const clock = systemClock;
-  const hub = await connectHub({ clock, kubeconfig, environment: {}, userAgent });
+  const hub = await connectHub({ clock: systemClock, kubeconfig, environment: {}, userAgent });
   const end = new AbortController();
   const guard: ClusterGuard = new ClusterGuard(
     { client: hub.client, fieldManager: "knfleet-guard", signal: end.signal },
@@ -157,11 +163,13 @@ test.each(["both at work", "one of them frozen when the policies come"])(
   },
 );
 
-// Half a minute passes before the proof is repeated, and half a minute again while nobody answers.
+// More than 15 s: the API server is started anew twice. Of the guard's time half a minute passes before the proof is repeated, and half a minute again while nobody answers.
 test("a guard whose API server is started anew without policies is told of soon, and so is its return", async () => {
   const spoke = fleet().spoke(0);
   const said: string[] = [];
-  await using opened = await guardAt(spoke.server, "no-policies", (reason) => said.push(reason));
+  await using clock = new QuickClock(5);
+  const onReason = (reason: string) => said.push(reason);
+  await using opened = await guardAt(spoke.server, "no-policies", onReason, clock);
   const { guard } = opened;
   guard.protect({
     component: eventing("default"),
