@@ -8,7 +8,10 @@ import type { Attempt } from "./reconcile/reconcile-deps.ts";
 import { reconcile } from "./reconcile/reconcile.ts";
 import { uninstall } from "./uninstall/uninstall.ts";
 
-/** One attempt for a component, by the way in which it comes to its cluster. */
+/**
+ * One attempt for a component, by the way in which it comes to its cluster. Who delivers is asked only here, from the component. Two questions need the cluster and are asked on the way: whether
+ * another controller has to hand the installation over (hand-over.ts: its anchor says so), and whether a pulled component is still as the hub installed it (remove-pulled.ts).
+ */
 export async function deliver(
   attempt: Attempt,
   deps: PullDeps,

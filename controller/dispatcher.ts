@@ -21,11 +21,11 @@ import { Installations } from "./installations.ts";
 import { lastingLogFieldsOf } from "./log.ts";
 import type { ObservedChange } from "./observe/observation.ts";
 import type { PullDeps } from "./pull/pull-deps.ts";
-import { changeDelayMs, type Next, notBefore, requestAuditIfDue, timerMs } from "./queue/delays.ts";
+import { type Next, notBefore } from "./queue/delays.ts";
 import { type QueueObserver, WorkQueue } from "./queue/queue.ts";
 import { WritesBetweenAttempts } from "./reconcile/between-attempts.ts";
 import { claimRefusal } from "./reconcile/claims.ts";
-import { attemptCost, type Installation } from "./reconcile/installation.ts";
+import type { Installation } from "./reconcile/installation.ts";
 import type { ReconcileDeps } from "./reconcile/reconcile-deps.ts";
 import { askedWaitMs } from "./status/outcome.ts";
 
@@ -132,7 +132,7 @@ export class Dispatcher implements AsyncDisposable {
     const installation = this.#installations.of(component);
     if (!isNews(component, before, installation)) return;
     if (isMootBy(component, before)) installation.interrupt();
-    installation.pendingChanges.noteComponentChange();
+    installation.pendingChanges?.noteComponentChange();
     this.#greetLater(component);
     // After the greeting, because an attempt stops it.
     this.#add(component);
@@ -199,11 +199,10 @@ export class Dispatcher implements AsyncDisposable {
     const key = componentId(component);
     const installation = this.#installations.get(key);
     if (installation?.uid !== component.metadata.uid) return;
-    if (change.kind === "object")
-      installation.pendingChanges.noteObjectChange(objectId(change.key));
-    const now = this.#options.clock.now();
-    const restMs = installation.repairPace.take(now, 0);
-    const delayMs = Math.max(restMs, changeDelayMs(change, installation, now));
+    if (change.kind === "object") {
+      installation.pendingChanges?.noteObjectChange(objectId(change.key));
+    }
+    const delayMs = installation.repairPace.delayMs(change, this.#options.clock.now());
     this.#queue.hasten(key, targetId(component), delayMs);
     this.#between.retractLater(key, installation, change);
   }
@@ -251,16 +250,16 @@ export class Dispatcher implements AsyncDisposable {
     const stored = this.#options.components.get(key);
     if (stored === undefined || this.#depsFor(stored) === undefined) return { kind: "change" };
     const installation = this.#installations.of(stored);
-    await installation.greeting?.stop();
-    await installation.retracting;
+    await installation.beQuiet();
     const workDeps = this.#depsFor(stored);
     if (workDeps === undefined) return { kind: "change" };
     const component = newerOf(installation.latest, stored);
     const before = installation.inventory;
     try {
       const { clock, auditMs: intervalMs, random } = this.#options;
-      installation.repairPace.take(clock.now(), attemptCost);
-      requestAuditIfDue(installation, { intervalMs, random }, clock.now());
+      const { repairPace, audits } = installation;
+      repairPace.noteAttempt(clock.now());
+      if (audits.takeDue({ intervalMs, random }, clock.now())) installation.requestAudit();
       const deps: PullDeps = {
         ...workDeps,
         onChange: (of, change) => this.#targetChanged(of, change),
@@ -270,16 +269,16 @@ export class Dispatcher implements AsyncDisposable {
         (writer, either) => deliver({ component, installation, writer }, deps, either),
         signal,
       );
-      installation.hubFailure = undefined;
+      installation.takeHubFailure(undefined);
       // Others may have changed the status during our last write.
       const current = this.#options.components.get(key);
       if (current && hasOtherStatus(current, installation.latest)) this.#add(current);
-      const { auditAt } = installation;
-      if (auditAt !== undefined && component.metadata.deletionTimestamp === undefined) {
-        this.#queue.addAfter(key, targetId(component), timerMs(auditAt, clock.now()));
+      const auditMs = audits.restMs(clock.now());
+      if (auditMs !== undefined && component.metadata.deletionTimestamp === undefined) {
+        this.#queue.addAfter(key, targetId(component), auditMs);
       }
       // An attempt that comes by time repairs, too.
-      return notBefore(next, installation.repairPace.take(clock.now(), 0));
+      return notBefore(next, repairPace.restMs(clock.now()));
     } catch (error) {
       return this.#afterFailure(key, installation, error);
     } finally {
@@ -294,8 +293,7 @@ export class Dispatcher implements AsyncDisposable {
     if (isInterrupted || err instanceof WriteRefusedError) return { kind: "change" };
     if (!isServerFailure(err)) throw err;
     this.#work?.deps.metrics.countHubFailure();
-    const level = String(err) === installation.hubFailure ? "debug" : "warn";
-    installation.hubFailure = String(err);
+    const level = installation.takeHubFailure(String(err)) ? "warn" : "debug";
     const fields = { ...this.#fieldsOf(key), err };
     this.#options.log[level](fields, "The hub could not be written");
     return { kind: "backoff", leastMs: askedWaitMs(err) };

@@ -188,7 +188,6 @@ export class EventRecorder {
   }
 
   /** False when the Event is gone by now. */
-  // oxlint-disable-next-line max-params -- three facts, and the signal last
   async #countUp(
     { metadata }: EventSubject,
     { name, message }: NamedEvent,

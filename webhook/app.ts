@@ -137,7 +137,6 @@ async function bodyOf(
 
 /** The last handler of errors. Their messages go to the log and never to the client. */
 function onError({ log }: Pick<AppDeps, "log">): express.ErrorRequestHandler {
-  // oxlint-disable-next-line max-params -- express knows a handler of errors by its four parameters
   return (error: unknown, _request, response, next) => {
     const status = statusOf(error);
     if (status >= 500) log.warn({ err: error }, "A request failed");

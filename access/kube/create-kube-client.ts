@@ -1,4 +1,3 @@
-// oxlint-disable max-params -- the methods of the contract take options and, last, the signal
 import { isRecord, recordAt } from "../../api/fields.ts";
 import { asEscapes } from "../../api/foreign-text.ts";
 import type { KubeObject } from "../../api/kubernetes.ts";

@@ -187,7 +187,6 @@ function isName(text: string): boolean {
   return text.length <= 253 && /^[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?$/.test(text);
 }
 
-// oxlint-disable-next-line max-params -- one throw site, four facts
 function failed(plan: ExecPlan, code: Code, what: string, cause?: unknown): FleetError {
   const message = `Exec plugin ${plan.command} of provider ${plan.provider}: ${what}`;
   return new FleetError("AccessProviderFailed", message, { code, cause });

@@ -77,24 +77,31 @@ const mostClearings = 3;
 const backoff = { firstMs: 50, longestMs: 400 };
 const longestPaceMs = 10_000;
 
+/** An object that was not settled yet. */
+interface Sending extends Gated {
+  /** How often it has waited to come back. */
+  readonly waits: number;
+  /** How often the cause of a refusal was cleared. */
+  readonly clearings: number;
+}
+
+/** Why an object was not accepted. `causes`: as the server said them. */
+type Rejection = Refusal & { readonly causes: readonly StatusCause[] };
+
 class ApplyRun {
   readonly #deps: ApplyDeps;
   readonly #stop: Follower;
   readonly #total: number;
   /** In the order of their ranks. */
-  #waiting: readonly Gated[];
+  #waiting: readonly Sending[];
   /** Identities that gates wait for. */
   readonly #open: Set<string>;
   /** Identities of the objects that were given up. */
   readonly #given = new Set<string>();
   readonly #running = new Set<Promise<void>>();
   #inFlight = 0;
-  readonly #attempts = new Map<string, number>();
   /** The obstacle of each object, by identity. */
   readonly #hindered = new Map<string, string>();
-  readonly #cleared = new Map<string, number>();
-  /** The last refusal of each object by the server, by identity. */
-  readonly #causes = new Map<string, readonly StatusCause[]>();
   readonly #result: { applied: ObjectKey[]; parked: Trouble[]; failed: Trouble[] };
   readonly #began: number;
   #lastAccepted: number;
@@ -102,7 +109,7 @@ class ApplyRun {
   constructor(objects: readonly Gated[], deps: ApplyDeps, signal: AbortSignal) {
     this.#deps = deps;
     this.#stop = new Follower(signal);
-    this.#waiting = objects;
+    this.#waiting = objects.map((gated) => ({ ...gated, waits: 0, clearings: 0 }));
     this.#total = objects.length;
     this.#open = new Set(objects.map(({ object }) => object.id));
     this.#result = { applied: [], parked: [], failed: [] };
@@ -142,7 +149,7 @@ class ApplyRun {
     while (this.#inFlight < maxInFlight && !this.#signal.aborted) {
       const next = this.#waiting.find(({ after }) => after.every((id) => !this.#open.has(id)));
       if (next === undefined) return;
-      this.#waiting = this.#waiting.filter((gated) => gated !== next);
+      this.#waiting = this.#waiting.filter((sending) => sending !== next);
       const running: Promise<void> = this.#run(next).finally(() => this.#running.delete(running));
       // Raced above and awaited in the end.
       running.catch(() => undefined);
@@ -150,12 +157,13 @@ class ApplyRun {
     }
   }
 
-  async #run(gated: Gated): Promise<void> {
-    const refusal = await this.#send(gated);
+  /** Sends one object, and settles it or lets it come back. */
+  async #run(sending: Sending): Promise<void> {
+    const refusal = await this.#send(sending);
     // A place is free.
     this.#start();
     if (refusal === undefined) return;
-    const { object } = gated;
+    const { object } = sending;
     switch (refusal.kind) {
       case "busy":
         throw new FleetError("ClusterBusy", refusal.message);
@@ -165,10 +173,10 @@ class ApplyRun {
           return;
         }
         this.#hinder(object, refusal.message);
-        await this.#later(gated, refusal);
+        await this.#later(sending, refusal);
         return;
       case "invalid":
-        await this.#clear(gated, refusal);
+        await this.#clear(sending, refusal);
         return;
       case "parked":
         this.#settle(object, "parked", refusal.message);
@@ -178,7 +186,7 @@ class ApplyRun {
     }
   }
 
-  async #send({ object, after, role, ...gated }: Gated): Promise<Refusal | undefined> {
+  async #send({ object, after, role, ...gated }: Gated): Promise<Rejection | undefined> {
     // A kind that was not accepted will not be served soon either.
     const isOfNewKind = gated.isOfNewKind && after.every((id) => !this.#given.has(id));
     const { requests, installNamespace, onApplied, onRefused } = this.#deps;
@@ -189,7 +197,7 @@ class ApplyRun {
     try {
       const answer = await requests.send(object, this.#signal);
       if (answer.metadata.deletionTimestamp !== undefined) {
-        return { kind: "parked", message: leavingMessage };
+        return { kind: "parked", message: leavingMessage, causes: [] };
       }
       onApplied?.(object, answer);
       this.#settle(object, "applied");
@@ -197,29 +205,30 @@ class ApplyRun {
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
       onRefused?.(object, error);
-      this.#causes.set(object.id, error.causes);
       const lacksRole = role !== undefined && this.#given.has(role);
-      return refusalOf(error, { key: object.key, isOfNewKind, lacksRole, installNamespace });
+      const { key } = object;
+      const refusal = refusalOf(error, { key, isOfNewKind, lacksRole, installNamespace });
+      return { ...refusal, causes: error.causes };
     } finally {
       this.#inFlight -= 1;
     }
   }
 
-  async #later(gated: Gated, { message, ...refusal }: Refusal): Promise<void> {
-    const { id } = gated.object;
-    const attempts = (this.#attempts.get(id) ?? 0) + 1;
-    this.#attempts.set(id, attempts);
+  async #later(sending: Sending, { message, ...refusal }: Refusal): Promise<void> {
+    const waits = sending.waits + 1;
     // The pace of the server decides how soon it serves a new kind. The duration of this run so far shows that pace.
     const { clock, random = () => clock.random() } = this.#deps;
-    const paceMs = gated.isOfNewKind ? Math.min(longestPaceMs, (clock.now() - this.#began) / 2) : 0;
+    const paceMs = sending.isOfNewKind
+      ? Math.min(longestPaceMs, (clock.now() - this.#began) / 2)
+      : 0;
     const retryAfterMs = refusal.kind === "temporary" ? refusal.retryAfterMs : undefined;
     const requestedMs = Math.min(longestAskedMs, retryAfterMs ?? 0);
     // Objects that were refused together must not come back together. Spec: security.md C11, C12.
     const jitter = 1 + random() / 4;
-    const waitMs = Math.max(requestedMs, backoffMs(backoff, attempts), paceMs);
+    const waitMs = Math.max(requestedMs, backoffMs(backoff, waits), paceMs);
     const isOver = await this.#pause(waitMs * jitter);
-    if (isOver) this.#settle(gated.object, "parked", message);
-    else this.#putBack(gated);
+    if (isOver) this.#settle(sending.object, "parked", message);
+    else this.#putBack({ ...sending, waits });
   }
 
   /** Resolves with true, and sooner, when something has come to wait for the end of this apply and nothing is accepted any more. */
@@ -233,18 +242,15 @@ class ApplyRun {
     return false;
   }
 
-  async #clear(gated: Gated, refusal: Refusal): Promise<void> {
-    const { object } = gated;
-    const tries = this.#cleared.get(object.id) ?? 0;
-    this.#cleared.set(object.id, tries + 1);
-    const isClear = tries < mostClearings && (await this.#isClear(object));
+  async #clear({ clearings, ...sending }: Sending, refusal: Rejection): Promise<void> {
+    const { object } = sending;
+    const isClear = clearings < mostClearings && (await this.#isClear(object, refusal));
     if (isClear === "leaving") this.#settle(object, "parked", leavingMessage);
-    else if (isClear) await this.#later(gated, refusal);
+    else if (isClear) await this.#later({ ...sending, clearings: clearings + 1 }, refusal);
     else this.#settle(object, "failed", refusal.message);
   }
 
-  async #isClear(object: DesiredObject): Promise<boolean | "leaving"> {
-    const causes = this.#causes.get(object.id) ?? [];
+  async #isClear(object: DesiredObject, { causes }: Rejection): Promise<boolean | "leaving"> {
     try {
       return await this.#deps.requests.clear(object, causes, this.#signal);
     } catch (error) {
@@ -254,9 +260,9 @@ class ApplyRun {
     }
   }
 
-  #putBack(gated: Gated): void {
-    const place = this.#waiting.findIndex(({ rank }) => rank > gated.rank);
-    this.#waiting = this.#waiting.toSpliced(place < 0 ? this.#waiting.length : place, 0, gated);
+  #putBack(sending: Sending): void {
+    const place = this.#waiting.findIndex(({ rank }) => rank > sending.rank);
+    this.#waiting = this.#waiting.toSpliced(place < 0 ? this.#waiting.length : place, 0, sending);
     this.#start();
   }
 

@@ -69,7 +69,9 @@ export interface InstallDeps {
     signal: AbortSignal,
   ) => Promise<ReadonlyMap<string, string> | undefined>;
   /** Gets the changes that the attempt takes in. Knows whether another change waits for the end of the attempt. Absent: none waits. */
-  readonly pendingChanges?: Pick<PendingChanges, "dropPlanned" | "dropSettled" | "hasOthersThan">;
+  readonly pendingChanges?:
+    | Pick<PendingChanges, "dropPlanned" | "dropSettled" | "hasOthersThan">
+    | undefined;
   /** Called at once for each object that is done. */
   readonly onProgress?: (progress: Progress) => void;
   /** Called when the rules of a webhook were emptied; see unblock.ts. */

@@ -66,8 +66,8 @@ export async function install(
 
   const facts = await observe(attempt, signal);
   const plan = makePlan(facts);
-  if (plan.kind === "apply") noteDrift({ ...plan.objects, held: plan.held }, facts.attempt);
-  if (isDone(plan, facts)) return nothingSent(facts.attempt.desired, facts.attempt, facts.left);
+  if (plan.kind !== "adopt") noteDrift({ ...plan.objects, held: plan.held }, facts.attempt);
+  if (plan.kind === "nothing") return nothingSent(facts.attempt.desired, facts.attempt, facts.left);
   const intent = await recordIntent(plan, facts, signal);
   try {
     const results = await send(plan, { facts, intent }, signal);
@@ -113,20 +113,26 @@ async function observe(started: InstallAttempt, signal: AbortSignal): Promise<Fa
   return { ...anchorFacts, attempt, left, isAnchorLost, live };
 }
 
-type Plan =
-  /** Take over the objects of upstream's operator first. The objects are planned after that. */
+interface ObjectPlan {
+  readonly objects: ApplyPlan;
+  readonly held: ObjectFacts["held"];
+}
+
+/** A plan with something to do. */
+type WorkPlan =
+  /** Take over the objects of upstream's operator first. What is to be sent depends on what could be taken over, and is planned after that. */
   | { readonly kind: "adopt"; readonly upstream: readonly KubeObject[] }
-  | {
-      readonly kind: "apply";
-      readonly objects: ApplyPlan;
-      readonly held: ObjectFacts["held"];
-    };
+  | ({ readonly kind: "apply" } & ObjectPlan);
+
+type Plan = WorkPlan | ({ readonly kind: "nothing" } & ObjectPlan);
 
 /** Step 2, pure; see planInstall. */
-function makePlan({ attempt: { desired }, live }: Facts): Plan {
+function makePlan(facts: Facts): Plan {
+  const { attempt, live } = facts;
   if ("upstream" in live) return { kind: "adopt", upstream: live.upstream };
   const { held } = live.objects;
-  return { kind: "apply", objects: planInstall(desired.objects, live.objects), held };
+  const objects = planInstall(attempt.desired.objects, live.objects);
+  return { kind: isDone(objects, facts) ? "nothing" : "apply", objects, held };
 }
 
 /** An anchor whose inventory names every object that will be sent or deleted. */
@@ -142,7 +148,7 @@ interface Intent extends FirstAnswer {
  * Step 3. Writes the inventory, with hashes cleared, before the first object is sent. So a crash orphans nothing, and no object counts as accepted
  * before its answer. Repairs the namespaces first, because the anchor is in one of them.
  */
-async function recordIntent(plan: Plan, facts: Facts, signal: AbortSignal): Promise<Intent> {
+async function recordIntent(plan: WorkPlan, facts: Facts, signal: AbortSignal): Promise<Intent> {
   const { attempt, namespaces, anchor: before } = facts;
   const { memory, desired, deps } = attempt;
   const repairs = await writeNamespaces(attempt, namespaces, signal);
@@ -176,7 +182,7 @@ interface Recorded {
 
 /** Step 4. Sends, repairs and deletes objects. An adoption takes over the objects of upstream's operator first. */
 async function send(
-  plan: Plan,
+  plan: WorkPlan,
   { facts, intent }: Recorded,
   signal: AbortSignal,
 ): Promise<SendResults> {
@@ -189,7 +195,7 @@ async function send(
   }
   const mayExist = facts.anchor !== undefined || facts.isAnchorLost;
   const recorded = recordedAttempt({ ...attempt, ...intent, mayExist });
-  // Forgotten objects may have to be deleted.
+  // Forgotten objects may have to be deleted. The watches of their kinds are opened only by this plan.
   const objects =
     intent.forgotten.length === 0 ? plan.objects : await observeAndPlan(attempt, signal);
   return sendObjects(objects, recorded, signal);
@@ -264,21 +270,23 @@ async function isIntact(attempt: InstallAttempt, signal: AbortSignal): Promise<b
 }
 
 /** Whether nothing is to be done, now that the anchor and the namespaces were read. */
-function isDone(plan: Plan, facts: Facts): boolean {
+function isDone(objects: ApplyPlan, facts: Facts): boolean {
   const { attempt } = facts;
-  if (plan.kind === "adopt") return false;
   const isAnchored = intactAnchor(facts) !== undefined && areNamespacesIntact(facts);
   const seesAll = attempt.observation.refused().size === 0;
-  return isAnchored && isInventoryStored(attempt) && isSettled(plan.objects) && seesAll;
+  return isAnchored && isInventoryStored(attempt) && isSettled(objects) && seesAll;
 }
 
 function isInventoryStored({ memory, desired }: InstallAttempt): boolean {
   return isStored(memory.state, inventoryFor(memory.state, desired, true));
 }
 
-/** Obsolete objects that an inventory named which is damaged or lost. */
+/**
+ * Obsolete objects that an inventory named which is damaged or lost. They are asked for only now: a plan that names them needs the lists of their kinds, for which the first writes over a
+ * lost anchor must not wait.
+ */
 async function findForgotten(
-  plan: Plan,
+  plan: WorkPlan,
   { attempt, anchor, isAnchorLost }: Facts,
   signal: AbortSignal,
 ): Promise<readonly InventoryEntry[]> {

@@ -155,7 +155,6 @@ function isDeletable({ verbs }: Readonly<Record<string, unknown>>): boolean {
   return Array.isArray(verbs) && verbs.includes("list") && verbs.includes("delete");
 }
 
-// oxlint-disable-next-line max-params -- what, whereby, and what of it
 async function resourcesOf(
   client: Pick<KubeClient, "request">,
   apiVersion: string,

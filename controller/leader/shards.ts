@@ -168,7 +168,6 @@ class Replica implements Leadership {
     this.#options.log.info({ lease: partLease(part, this.#options.shards) }, "Handed over");
   }
 
-  // oxlint-disable-next-line max-params -- the work, and the signal last
   async #take(parts: readonly Part[], work: PartWork, signal: AbortSignal): Promise<void> {
     await Promise.all(parts.map((part) => this.#acquire(part, signal)));
     const taken = parts.filter((part) => this.#acquired.has(part));

@@ -55,9 +55,8 @@ async function tellFailure(
   signal: AbortSignal,
 ): Promise<void> {
   const text = `The works of the component stay: ${message}`;
-  if (installation.removalEvents.has(text)) return;
-  await events.record(latest, { type: "Warning", reason, message: text }, signal);
-  installation.removalEvents.add(text);
+  const event = { type: "Warning", reason, message: text } as const;
+  await installation.told.recordOnce(event, (one) => events.record(latest, one, signal));
 }
 
 /** One attempt for such a component that is being deleted: removes the works first, and then what the hub has taken over already. */

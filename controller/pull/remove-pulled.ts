@@ -120,7 +120,7 @@ async function findProven(
   signal: AbortSignal,
 ): Promise<Works> {
   const works = await findWorks(component, cluster, getFrom(deps.hub, signal));
-  if (works.work !== undefined) installation.wasReached = true;
+  if (works.work !== undefined) installation.noteReached();
   if (installation.wasReached || (await isClusterOf(component, { cluster, deps }, signal))) {
     return works;
   }

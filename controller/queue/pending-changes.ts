@@ -1,17 +1,11 @@
 // More objects than an installation has. A cluster may tell of others without end, and one more attempt handles them all.
 const mostObjects = 10_000;
 
-/** Changes that come while an attempt runs, and that only the next attempt handles. */
+/** Changes that come while one attempt runs, and that only the next attempt handles. */
 export class PendingChanges {
   #hasComponentChange = false;
   /** Identities. */
   readonly #objects = new Set<string>();
-
-  /** An attempt begins. */
-  clear(): void {
-    this.#hasComponentChange = false;
-    this.#objects.clear();
-  }
 
   /** The component needs another attempt. */
   noteComponentChange(): void {

@@ -1,5 +1,4 @@
 import { logFailure } from "../../access/log.ts";
-import type { Clock } from "../../access/time/clock.ts";
 import type { Component } from "../../api/component.ts";
 import { newerOf } from "../component-identity.ts";
 import { lastingLogFieldsOf } from "../log.ts";
@@ -19,6 +18,9 @@ interface BetweenOptions extends Pick<ReconcileDeps, "clock" | "log"> {
 type RetractionDeps = WriterDeps & Pick<ReconcileDeps, "spokes">;
 type GreetingDeps = WriterDeps & Pick<ReconcileDeps, "components" | "references">;
 
+// The first attempt writes first conditions, too. The greeting is for components that wait for a worker.
+const greetingDelayMs = 150;
+
 /** Timers of the writes to a status between two attempts. */
 export class WritesBetweenAttempts {
   readonly #options: BetweenOptions;
@@ -34,33 +36,28 @@ export class WritesBetweenAttempts {
     const { clock, log, components, depsFor } = this.#options;
     const delayMs = retractionDelayOf(change);
     if (delayMs === undefined) return;
-    const dueAt = clock.now() + delayMs;
-    if (installation.retraction !== undefined && installation.retraction.dueAt <= dueAt) return;
-    installation.retraction?.timer[Symbol.dispose]();
-    const timer = clock.after(delayMs, () => {
-      installation.retraction = undefined;
+    installation.retraction.begin(clock, delayMs, () => {
       const stored = components.get(key);
       const deps = stored && depsFor(stored);
-      if (stored?.metadata.uid !== installation.uid || deps === undefined) return;
+      if (stored?.metadata.uid !== installation.uid || deps === undefined) return undefined;
       const component = newerOf(installation.latest, stored);
       const retracting = retract({ component, installation }, deps, this.#signal);
-      installation.retracting = retracting.catch((err: unknown) => {
+      return retracting.catch((err: unknown) => {
         const fields = lastingLogFieldsOf(component);
         logFailure(log, "debug", { ...fields, err }, "Could not take back what the status claims");
       });
     });
-    installation.retraction = { dueAt, timer };
   }
 
-  /** Sets the timer of the greeting of a new component; see `Greeting`. */
+  /** Sets the timer that gives a new component its first conditions, unless its first attempt begins before. */
   greetLater(component: Component, installation: Installation): void {
     const { status, metadata } = component;
     const isNew = status?.conditions === undefined && metadata.deletionTimestamp === undefined;
-    if (!isNew || installation.attempts > 0 || installation.greeting !== undefined) return;
-    installation.greeting = new Greeting(this.#options.clock, async () => {
-      const deps = this.#options.depsFor(component);
-      if (deps === undefined) installation.greeting = undefined;
-      else await greet({ component, installation }, deps, this.#signal);
+    if (!isNew || installation.attempts > 0 || installation.greeting.wasBegun) return;
+    const { clock, depsFor } = this.#options;
+    installation.greeting.begin(clock, greetingDelayMs, () => {
+      const deps = depsFor(component);
+      return deps && greet({ component, installation }, deps, this.#signal);
     });
   }
 }
@@ -101,28 +98,6 @@ function mayDoubt(
   if (metadata.deletionTimestamp !== undefined) return false;
   const ref = spec?.clusterProfileRef;
   return ref === undefined || spokes.state(ref)?.kind === "connected";
-}
-
-// The first attempt writes first conditions, too. The greeting is for components that wait for a worker.
-const greetingDelayMs = 150;
-
-/** The timer that gives a new component its first conditions, unless its first attempt begins before. */
-export class Greeting {
-  readonly #timer: Disposable;
-  #writing: Promise<void> = Promise.resolve();
-
-  /** `write` must not reject. */
-  constructor(clock: Clock, write: () => Promise<void>) {
-    this.#timer = clock.after(greetingDelayMs, () => {
-      this.#writing = write();
-    });
-  }
-
-  /** Stops the timer; resolves when a running write has ended. */
-  stop(): Promise<void> {
-    this.#timer[Symbol.dispose]();
-    return this.#writing;
-  }
 }
 
 /** Writes the first conditions of a component, but not of a duplicate or of one that may not use its cluster. Never rejects: the first attempt writes them again. */

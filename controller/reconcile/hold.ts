@@ -70,14 +70,14 @@ export async function hold(
   const { latest } = writer;
   if (!hasFinalizer(latest)) {
     // When the answer is lost, the finalizer may be stored, but nothing is written to the target.
-    if (!wasWritten(attempt)) installation.isUntouched = true;
+    if (!wasWritten(attempt)) installation.noteRequested();
     const held = await orThrowNotHeld(() => addFinalizer(latest, edit, signal), signal);
     if (held === undefined) throw new NotHeld();
     writer.noteNewer(held);
   }
   await orThrowNotHeld(() => recordPlace(writer, edit, signal), signal);
   signal.throwIfAborted();
-  installation.isUntouched = false;
+  installation.noteHeld();
 }
 
 /** Runs a write of the hub. Its failure becomes the cause of `NotHeld`, unless somebody has to hear of it. */
@@ -143,7 +143,7 @@ export async function release(
     const outcome = { kind: "failed", steps, error, isRemoval: true } as const;
     return conclude({ ...attempt, outcome }, deps, signal);
   }
-  installation.isReleased = true;
+  installation.noteReleased();
   return { kind: "done" };
 }
 

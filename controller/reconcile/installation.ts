@@ -1,6 +1,5 @@
 import type { KubeClient } from "../../access/kube/kube-client.ts";
 import { Follower } from "../../access/time/deadline.ts";
-import { Pace } from "../../access/time/pace.ts";
 import type { Component } from "../../api/component.ts";
 import type { Inventory } from "../../installation/inventory.ts";
 import { inventoryOf, withAudit } from "../apply/install-state.ts";
@@ -8,7 +7,9 @@ import { InstallationMemory } from "../apply/installation-memory.ts";
 import { FailedJobs } from "../observe/failed-jobs.ts";
 import type { Observation } from "../observe/observation.ts";
 import { WorkloadCauses } from "../observe/visible-readiness.ts";
+import { AuditTimer } from "../queue/audit-timer.ts";
 import { PendingChanges } from "../queue/pending-changes.ts";
+import { RepairPace } from "../queue/repair-pace.ts";
 import type { Outcome } from "../status/outcome.ts";
 import {
   openStatusWriter,
@@ -16,9 +17,8 @@ import {
   type StatusWriter,
   type WriterDeps,
 } from "../status/status-writer.ts";
-
-/** What an attempt takes of the `repairPace`; each object that it sends takes 1 more. */
-export const attemptCost = 5;
+import { ToldEvents } from "../status/told-events.ts";
+import { TimedWrite } from "./timed-write.ts";
 
 /** The watches of one target over one connection, and what this process remembers of the target. */
 export interface View {
@@ -32,6 +32,23 @@ interface WriteOptions extends WriterDeps {
   readonly component: Component;
 }
 
+interface RunningAttempt {
+  readonly stop: Follower;
+  readonly changes: PendingChanges;
+  /** Undefined while the last writes of the attempt end. */
+  readonly writer: StatusWriter | undefined;
+}
+
+/** Our last writes of a component. A restore of the hub undoes them: a write that was under way then goes into the old ones, which nobody reads. */
+interface HubWrites {
+  latest: Component | undefined;
+  isReleased: boolean;
+}
+
+function noHubWrites(): HubWrites {
+  return { latest: undefined, isReleased: false };
+}
+
 /** What the controller remembers of one component between two attempts. A new process reads it from the hub and the target again. */
 export class Installation implements AsyncDisposable {
   /** Uid of the component. */
@@ -39,72 +56,113 @@ export class Installation implements AsyncDisposable {
   /** Limits how often the status is written. */
   readonly statusPace = new StatusPace();
   /** Writes first conditions while the component waits for a worker. */
-  greeting: { stop(): Promise<void> } | undefined;
-  /** Time of the last attempt that repairs drift, by the controller's clock. */
-  driftAt = -Infinity;
-  /** Limits what follows from changes on the target, which may tell of a change after each attempt: by attempts, and by the objects that they send. */
-  readonly repairPace = new Pace({ burst: 600, perSecond: attemptCost });
-  /** Number of attempts. */
-  attempts = 0;
-  /** Generation and version of the last install that ran to its end. The same again is a retry, whose progress is not written. */
-  sent: string | undefined;
-  /** Time of the next audit, which sends every object again, by the controller's clock. */
-  auditAt: number | undefined;
-  /** Message of the failure of the hub with which the last attempt ended; undefined when it ended otherwise. */
-  hubFailure: string | undefined;
-  /** Spokes that share the token of its cluster, as in the last Event. */
-  sharedWith = "";
-  /** Texts of the Events about the removal, which the next attempts do not repeat. */
-  readonly removalEvents = new Set<string>();
-  /** Uids of the Jobs whose failure had an Event. */
-  readonly toldJobs = new Set<string>();
-  /** This process requested the finalizer, and nothing was ever written to the target. */
-  isUntouched = false;
-  /** This process removed our finalizer. The watch may show the component with it for a moment longer. */
-  isReleased = false;
-  /** The target was reached at least once by this process. */
-  wasReached = false;
-  readonly pendingChanges = new PendingChanges();
-  /** Resolves when a running retraction is written; see between-attempts.ts. */
-  retracting: Promise<void> = Promise.resolve();
-  /** The timer of the next retraction. */
-  retraction: { readonly dueAt: number; readonly timer: Disposable } | undefined;
-  #attempt: Follower | undefined;
+  readonly greeting = new TimedWrite();
+  /** Takes back what the status claims and the watches contradict; see between-attempts.ts. */
+  readonly retraction = new TimedWrite();
+  /** Limits how often changes on the target are followed. */
+  readonly repairPace = new RepairPace();
+  readonly audits = new AuditTimer();
+  readonly told = new ToldEvents();
+  #attempts = 0;
+  #running: RunningAttempt | undefined;
   /** Resolves when the last attempt has ended. */
   #ended: Promise<void> = Promise.resolve();
-  #writer: StatusWriter | undefined;
+  #hubWrites: HubWrites = noHubWrites();
+  /** Message of the failure of the hub with which the last attempt ended; undefined when it ended otherwise. */
+  #hubFailure: string | undefined;
+  #isUntouched = false;
+  #wasReached = false;
+  /** Generation and version of the last install that ran to its end. */
+  #installed: string | undefined;
   #namespace: { readonly client: KubeClient; readonly namespace: string } | undefined;
   #view: (View & { readonly client: KubeClient; readonly end: AbortController }) | undefined;
   #inventory: Inventory | undefined;
   #isClosed = false;
-  #latest: Component | undefined;
-  /** How often a restored hub undid our writes. */
-  #undone = 0;
 
   constructor(uid: string) {
     this.uid = uid;
   }
 
+  /** Number of attempts. */
+  get attempts(): number {
+    return this.#attempts;
+  }
+
   /** The component after our last write, whose watch event needs no attempt. */
   get latest(): Component | undefined {
-    return this.#latest;
+    return this.#hubWrites.latest;
+  }
+
+  /** This process removed our finalizer. The watch may show the component with it for a moment longer. */
+  get isReleased(): boolean {
+    return this.#hubWrites.isReleased;
+  }
+
+  /** Our finalizer was removed. */
+  noteReleased(): void {
+    this.#hubWrites.isReleased = true;
   }
 
   /** An older state of the hub was restored, without our last writes. */
   undo(): void {
-    this.#undone += 1;
-    this.#latest = undefined;
-    this.isReleased = false;
+    this.#hubWrites = noHubWrites();
+  }
+
+  /** Notes how the hub took the last attempt: without a failure, or with this one. Returns whether the attempt before ended with another. */
+  takeHubFailure(failure: string | undefined): boolean {
+    const before = this.#hubFailure;
+    this.#hubFailure = failure;
+    return failure !== before;
   }
 
   /** An attempt is running. */
   get isBusy(): boolean {
-    return this.#attempt !== undefined;
+    return this.#running !== undefined;
   }
 
   /** The status writer of the running attempt; undefined between two attempts. */
   get writer(): StatusWriter | undefined {
-    return this.#writer;
+    return this.#running?.writer;
+  }
+
+  /** The changes that came during the running attempt; undefined between two attempts. */
+  get pendingChanges(): PendingChanges | undefined {
+    return this.#running?.changes;
+  }
+
+  /** This process requested the finalizer, and nothing was ever written to the target. */
+  get isUntouched(): boolean {
+    return this.#isUntouched;
+  }
+
+  /** The finalizer is being requested for the first time. Its answer may be lost. */
+  noteRequested(): void {
+    this.#isUntouched = true;
+  }
+
+  /** The component has its finalizer, so that the target may be written to. */
+  noteHeld(): void {
+    this.#isUntouched = false;
+  }
+
+  /** The target was reached at least once by this process. */
+  get wasReached(): boolean {
+    return this.#wasReached;
+  }
+
+  /** The target answered. */
+  noteReached(): void {
+    this.#wasReached = true;
+  }
+
+  /** Whether the last install that ran to its end had this content. The same again is a retry. */
+  wasInstalledAs(content: string): boolean {
+    return this.#installed === content;
+  }
+
+  /** An install ran to its end. */
+  noteInstalled(content: string): void {
+    this.#installed = content;
   }
 
   /** The last inventory that this process read or wrote; undefined without one. */
@@ -155,20 +213,19 @@ export class Installation implements AsyncDisposable {
     work: (writer: StatusWriter, signal: AbortSignal) => Promise<T>,
     signal: AbortSignal,
   ): Promise<T> {
-    using attempt = new Follower(signal);
-    this.#attempt = attempt;
-    this.pendingChanges.clear();
-    this.attempts += 1;
-    const undone = this.#undone;
-    const writer = openStatusWriter({ component, pace: this.statusPace }, deps, attempt.signal);
-    this.#writer = writer;
+    using stop = new Follower(signal);
+    this.#attempts += 1;
+    const hubWrites = this.#hubWrites;
+    const writer = openStatusWriter({ component, pace: this.statusPace }, deps, stop.signal);
+    const changes = new PendingChanges();
+    this.#running = { stop, changes, writer };
     try {
-      return await work(writer, attempt.signal);
+      return await work(writer, stop.signal);
     } finally {
-      this.#writer = undefined;
+      this.#running = { stop, changes, writer: undefined };
       await writer.settle();
-      this.#keepLatest(writer, undone);
-      this.#attempt = undefined;
+      hubWrites.latest = writer.latest;
+      this.#running = undefined;
     }
   }
 
@@ -178,16 +235,16 @@ export class Installation implements AsyncDisposable {
     { component, ...deps }: WriteOptions,
     signal: AbortSignal,
   ): Promise<StatusWriter> {
-    const undone = this.#undone;
+    const hubWrites = this.#hubWrites;
     const writer = openStatusWriter({ component, pace: this.statusPace }, deps, signal);
     await writer.finish(outcome, signal);
-    this.#keepLatest(writer, undone);
+    hubWrites.latest = writer.latest;
     return writer;
   }
 
   /** Interrupts the running attempt, if any: its component or target has changed. */
   interrupt(): void {
-    this.#attempt?.abort(new DOMException("The component has changed", "AbortError"));
+    this.#running?.stop.abort(new DOMException("The component has changed", "AbortError"));
   }
 
   /** The namespace of the installation on a target, read once for each client, because it does not change. */
@@ -201,7 +258,7 @@ export class Installation implements AsyncDisposable {
     client: KubeClient,
     open: (memory: InstallationMemory) => Observation,
   ): Promise<View> {
-    this.wasReached = true;
+    this.noteReached();
     if (this.#view?.client === client) return this.#view;
     await this.closeView();
     // A view that is opened after the disposal would never be closed.
@@ -227,24 +284,26 @@ export class Installation implements AsyncDisposable {
     await view?.observation[Symbol.asyncDispose]();
   }
 
+  /** Stops the greeting. Resolves when nothing is written between two attempts. */
+  async beQuiet(): Promise<void> {
+    this.greeting[Symbol.dispose]();
+    await this.greeting.written();
+    await this.retraction.written();
+  }
+
   /** Interrupts all work for the component. Resolves when nothing is written for it any more. */
   async stop(): Promise<void> {
     await this[Symbol.asyncDispose]();
-    await Promise.all([this.greeting?.stop(), this.retracting, this.#ended]);
+    await Promise.all([this.beQuiet(), this.#ended]);
   }
 
   get #viewedInventory(): Inventory | undefined {
     return this.#view && inventoryOf(this.#view.memory.state);
   }
 
-  /** Keeps the component after a write, unless the hub was restored since `undone` was read. */
-  #keepLatest({ latest }: StatusWriter, undone: number): void {
-    if (undone === this.#undone) this.#latest = latest;
-  }
-
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isClosed = true;
-    this.retraction?.timer[Symbol.dispose]();
+    this.retraction[Symbol.dispose]();
     this.interrupt();
     await this.closeView();
   }

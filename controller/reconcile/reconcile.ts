@@ -125,8 +125,10 @@ async function apply(
   const { version, manifests, unusedConfig } = rendered;
   const { isHeld } = content;
   const isOurs = (one: Manifest): boolean => isInstalled(keyOf(one), view, isHeld);
-  const sent = `${component.metadata.generation} ${version}`;
-  const showsProgress = !isHeld && installation.sent !== sent && isNewContent(component, rendered);
+  const attempted = `${component.metadata.generation} ${version}`;
+  // The progress of a retry is not written.
+  const isRetry = installation.wasInstalledAs(attempted);
+  const showsProgress = !isHeld && !isRetry && isNewContent(component, rendered);
   using install = new Follower(signal, connection.signal);
   const changes = await installOrTakeOver(
     { component, rendered, target, ...view, isNew, isHeld },
@@ -156,10 +158,10 @@ async function apply(
     },
     install.signal,
   );
-  installation.sent = sent;
+  installation.noteInstalled(attempted);
   noteChanges(changes, { log, installation, recordEvent }, deps);
   const said = messageOf(component, "InstallSucceeded");
-  const from = { client: target.client, clock: deps.clock, toldJobs: installation.toldJobs };
+  const from = { client: target.client, clock: deps.clock, toldJobs: installation.told.jobs };
   const question = { ...view, ...from, log, said, recordEvent };
   const health = await readHealth(manifests.filter(isOurs).map(keyOf), question, signal);
   const waits = waitsOf(view, deps.clock.now());
@@ -298,7 +300,7 @@ function noteChanges(
   },
   { clock, metrics }: ReconcileDeps,
 ): void {
-  installation.repairPace.take(clock.now(), changes.applied.length);
+  installation.repairPace.noteSent(clock.now(), changes.applied.length);
   const repairs = repairEvent(changes);
   if (repairs !== undefined) recordEvent(repairs);
   const { applied, repaired, unchanged, parked, failed, pruned } = changes;

@@ -32,7 +32,8 @@ export async function conclude(
   const change = await writer.finish(outcome, signal);
   logOutcome({ component, installation, outcome, change }, deps);
   await writer.eventsRecorded();
-  const sharing = deps.tokens && takeSharedCredentialEvent(component, installation, deps.tokens);
+  const sharing =
+    deps.tokens && takeSharedCredentialEvent(component, installation.told, deps.tokens);
   if (sharing !== undefined) await deps.events.record(component, sharing, signal);
   return next;
 }

@@ -66,7 +66,6 @@ export async function advanceSet(
 }
 
 /** By an Event, and by conditions where the rollout cannot go on without the refused write. */
-// oxlint-disable-next-line max-params -- the set, its refusal, and the signal last
 async function tellRefusal(
   key: string,
   error: OwnWriteRefusedError,
@@ -111,7 +110,6 @@ async function advance(key: string, deps: AdvanceDeps, signal: AbortSignal): Pro
 }
 
 /** Writes a mark, and removes from the set what it settles. */
-// oxlint-disable-next-line max-params -- the set, its mark, and the signal last
 async function writeMark(
   key: string,
   { facts, mark }: { readonly facts: SetFacts; readonly mark: RevisionMark },
@@ -131,7 +129,6 @@ async function writeMark(
 }
 
 /** The set is read again, because the decision may have written it. An abort goes, too, with a beginning: it is of another rollout. */
-// oxlint-disable-next-line max-params -- the set, its mark, and the signal last
 async function dropApprovals(
   key: string,
   kind: "begin" | "fail",
@@ -149,7 +146,6 @@ async function dropAbort(key: string, deps: AdvanceDeps, signal: AbortSignal): P
 }
 
 /** Writes the new entries of the record of a revision, and removes the deeds from the set. Returns whether there were any: the set has changed then. */
-// oxlint-disable-next-line max-params -- the set, its decision, and the signal last
 async function record(
   key: string,
   { facts, decision }: { readonly facts: SetFacts; readonly decision: Decision },
@@ -186,7 +182,6 @@ async function decideAbout(
 }
 
 /** Writes the status first, so that a stage that has begun is known to have begun, then the components. */
-// oxlint-disable-next-line max-params -- three facts, and the signal last
 async function write(
   facts: SetFacts,
   decision: Decision,
@@ -210,7 +205,6 @@ async function write(
   return { kind: "after", ms: nextDecisionAt - deps.clock.date().getTime() };
 }
 
-// oxlint-disable-next-line max-params -- three facts, and the signal last
 async function writeStatus(
   set: FleetSet,
   status: FleetSetStatus,
@@ -230,7 +224,6 @@ async function tellAgain(key: string, deps: AdvanceDeps, signal: AbortSignal): P
 }
 
 /** Stamps, and then writes the leaving components. */
-// oxlint-disable-next-line max-params -- three facts, and the signal last
 async function writeChildren(
   facts: SetFacts,
   { stamps, removals, verifications = [] }: Decision,

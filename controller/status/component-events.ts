@@ -15,6 +15,7 @@ import type { NewEvent } from "../events.ts";
 import { initialProtection } from "../guard/protection.ts";
 import { isForNow, type Outcome } from "./outcome.ts";
 import { failedJobsMessage, waitingMessage } from "./progress.ts";
+import type { ToldEvents } from "./told-events.ts";
 
 /** A status before and after a write. Both are one object when there was nothing to write. */
 export interface StatusChange {
@@ -32,6 +33,7 @@ export function transitionEvents(
   outcome: Outcome,
 ): readonly NewEvent[] {
   const change = { before, after };
+  const version = versionEvents(change);
   const failures = (after?.conditions ?? []).filter((condition) =>
     condition.type === "DeploymentsAvailable"
       ? isNewlyUnwatched(before, condition) || isNewlyUnavailable(change, outcome)
@@ -39,12 +41,13 @@ export function transitionEvents(
   );
   return [
     ...workEvents(change, outcome),
-    ...versionEvents(change),
+    ...version,
     ...recoveryEvents(change),
     ...failures.map((condition) => failureEvent(condition, outcome)),
     ...scaleEvents(change),
     ...conflictOverEvents(change),
-    ...readyEvents(change),
+    // A new version is available when its Event says so, and needs no second one.
+    ...(version.length > 0 ? [] : readyEvents(change)),
   ];
 }
 
@@ -180,10 +183,8 @@ function versionEvents({ before, after }: StatusChange): readonly NewEvent[] {
   return [{ type: "Normal", reason: "Installed", message }];
 }
 
-/** A new version is available when its Event says so, and needs no second one. */
-function readyEvents(change: StatusChange): readonly NewEvent[] {
-  const { before, after } = change;
-  if (!isReady(after) || isReady(before) || versionEvents(change).length > 0) return [];
+function readyEvents({ before, after }: StatusChange): readonly NewEvent[] {
+  if (!isReady(after) || isReady(before)) return [];
   return [{ type: "Normal", reason: "Ready", message: "All Deployments are available" }];
 }
 
@@ -368,15 +369,13 @@ export interface TokenSharers {
  */
 export function takeSharedCredentialEvent(
   component: Component,
-  installation: { sharedWith: string },
+  told: ToldEvents,
   tokens: TokenSharers,
 ): NewEvent | undefined {
   const ref = component.spec?.clusterProfileRef;
   if (ref === undefined) return undefined;
   const sharers = tokens.sharers(nameId(ref));
-  const before = installation.sharedWith;
-  installation.sharedWith = sharers.join();
-  if (sharers.length === 0 || installation.sharedWith === before) return undefined;
+  if (!told.takeSharers(sharers)) return undefined;
   const many = sharers.length === 1 ? "another ClusterProfile" : `${sharers.length} others`;
   const message =
     `The token for ClusterProfile ${ref.namespace}/${ref.name} is also sent to the server of ${many}, ` +

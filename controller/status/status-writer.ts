@@ -29,24 +29,27 @@ export interface WrittenStatus extends StatusChange {
 
 const maxAttempts = 5;
 const minIntervalMs = 1_000;
-// A hub that is busy with a thousand attempts must not be kept busy by their progress.
 const messageIntervalMs = 5_000;
+// A hub that is busy with a thousand attempts must not be kept busy by their progress.
+const progressIntervalMs = 5_000;
 const longestIntervalMs = 20_000;
 
 /**
- * Writes the status of one component during one attempt, and nothing that changes nothing. Writes progress at most once a second, unless a condition
- * becomes True or False; where only messages change after 5 s, and half as often each time. Writes the outcome at the end. `postponedMs`: how long the write
- * at the end has to wait. After a conflict, writes the newest object. A component that is gone gets no status.
+ * Writes the status of one component during one attempt, and nothing that changes nothing. Writes the outcome at the end. Progress before it is written at once where the status would
+ * be missing or untrue without it; else after 5 s, and half as often each time: most attempts end before. `postponedMs`: how long the write at the end has to wait. After a conflict,
+ * writes the newest object. A component that is gone gets no status.
  */
 export class StatusWriter {
   readonly #options: StatusWriterOptions;
   readonly #generation: number | undefined;
+  /** Time at which the attempt began, by the controller's clock. */
+  readonly #beganAt: number;
   #latest: Component;
   /** Progress that is not written yet. */
   #pending: Outcome | undefined;
   #timer: Disposable | undefined;
-  /** After the last write of progress in which only messages change. */
-  #messageIntervalMs = messageIntervalMs;
+  /** After the start of the attempt or the last write, until progress is written. */
+  #progressIntervalMs = progressIntervalMs;
   #isWriting = false;
   #writing: Promise<void> = Promise.resolve();
   #recording: Promise<void> = Promise.resolve();
@@ -55,6 +58,7 @@ export class StatusWriter {
     this.#options = options;
     this.#latest = component;
     this.#generation = component.metadata.generation;
+    this.#beganAt = options.clock.now();
   }
 
   /** The component after the last write, which the watch may not have shown yet. */
@@ -69,8 +73,12 @@ export class StatusWriter {
 
   /** Writes progress in the background. Newer progress replaces pending progress. A failure is ignored, because the write at the end repeats it. */
   reportProgress(outcome: Outcome, signal: AbortSignal): void {
+    const replaced = this.#pending;
     this.#pending = outcome;
-    if (this.#timer !== undefined || this.#isWriting) return;
+    if (this.#isWriting) return;
+    // There is a report for each object. Another number is never more urgent than the number before it.
+    if (this.#timer !== undefined && isNumber(replaced) && isNumber(outcome)) return;
+    this.#timer?.[Symbol.dispose]();
     this.#timer = this.#options.clock.after(this.#untilProgressMs(outcome), () => {
       this.#timer = undefined;
       this.#writing = this.#writeProgress(signal);
@@ -120,9 +128,9 @@ export class StatusWriter {
     this.#isWriting = true;
     try {
       const { before, after } = await this.#write(outcome, signal);
-      const isOfMessages = after !== undefined && differsInMessagesOnly(before, after);
-      const doubled = Math.min(this.#messageIntervalMs * 2, longestIntervalMs);
-      this.#messageIntervalMs = isOfMessages ? doubled : messageIntervalMs;
+      const isUrgent = after !== undefined && misleads(before, after);
+      const doubled = Math.min(this.#progressIntervalMs * 2, longestIntervalMs);
+      this.#progressIntervalMs = isUrgent || isBeginning(outcome) ? progressIntervalMs : doubled;
     } catch {
       // The write at the end includes this progress and reports its failure.
     }
@@ -136,11 +144,10 @@ export class StatusWriter {
 
   #untilProgressMs(outcome: Outcome): number {
     const { pace, clock } = this.#options;
-    const next = statusOf(this.#reconciled(), outcome, clock.date());
     const now = clock.now();
-    const { status } = this.#latest;
-    if (differsInMessagesOnly(status, next)) return pace.messageMs(now, this.#messageIntervalMs);
-    return settlesAny(status, next) ? pace.transitionMs(now) : pace.progressMs(now);
+    const next = statusOf(this.#reconciled(), outcome, clock.date());
+    if (isBeginning(outcome) || misleads(this.#latest.status, next)) return pace.transitionMs(now);
+    return pace.progressMs(now, { sinceMs: this.#beganAt, intervalMs: this.#progressIntervalMs });
   }
 
   async #write(outcome: Outcome, signal: AbortSignal): Promise<StatusChange> {
@@ -194,12 +201,25 @@ function differsInMessagesOnly(a: ComponentStatus | undefined, b: ComponentStatu
   return canonicalJson(withoutMessages(a)) === canonicalJson(withoutMessages(b));
 }
 
-/** Whether a condition becomes True or False. Users wait for that. */
-function settlesAny(before: ComponentStatus | undefined, after: ComponentStatus): boolean {
-  return (after.conditions ?? []).some(({ type, status }) => {
-    const was = conditionOf(before?.conditions, type)?.status;
-    return status !== "Unknown" && status !== was;
+/** Whether a status misleads until the next one is written: it has no conditions, or one that is True or False and will not be. */
+function misleads(status: ComponentStatus | undefined, next: ComponentStatus): boolean {
+  const { conditions } = status ?? {};
+  if (conditions === undefined) return true;
+  return conditions.some(({ type, status: value }) => {
+    return value !== "Unknown" && value !== conditionOf(next.conditions, type)?.status;
   });
+}
+
+/** Whether nothing is sent yet: it tells first conditions, and that the cluster answers. */
+function isBeginning(outcome: Outcome): boolean {
+  return outcome.kind === "working" && outcome.progress === undefined;
+}
+
+/** Whether an outcome only tells how far the work is. */
+function isNumber(outcome: Outcome | undefined): boolean {
+  return (
+    (outcome?.kind === "working" && outcome.progress !== undefined) || outcome?.kind === "removing"
+  );
 }
 
 function withoutMessages(status: ComponentStatus | undefined): unknown {
@@ -242,12 +262,12 @@ export function openStatusWriter(
   });
 }
 
-// Kept for transitions while messages change every second.
+// Kept for transitions while messages change.
 const keptForTransitions = 2;
 
 /**
- * Limits the status writes of one component: one write a second over any longer time. Transitions may burst (4); a change of messages only waits five seconds after the last
- * write. Times are of the controller's clock.
+ * Limits the status writes of one component: one write a second over any longer time. Transitions may burst (4); progress and a change of messages only wait five seconds after the
+ * last write. Times are of the controller's clock.
  */
 export class StatusPace {
   readonly #bucket = new TokenBucket({ burst: 4, intervalMs: minIntervalMs });
@@ -258,20 +278,29 @@ export class StatusPace {
     return Math.ceil(this.#bucket.untilMs(now));
   }
 
-  /** Milliseconds until progress may be written that settles no condition. */
-  progressMs(now: number): number {
-    return Math.max(this.transitionMs(now), this.#lastWrittenAt + minIntervalMs - now);
+  /** Milliseconds until progress may be written: an interval after the start of its attempt and after the last write. */
+  progressMs(
+    now: number,
+    { sinceMs, intervalMs }: { readonly sinceMs: number; readonly intervalMs: number },
+  ): number {
+    return Math.max(
+      this.#messageBudgetMs(now),
+      Math.max(sinceMs, this.#lastWrittenAt) + intervalMs - now,
+    );
   }
 
-  /** Milliseconds until a change of messages only may be written, an interval after the last write. */
-  messageMs(now: number, intervalMs = messageIntervalMs): number {
-    const untilMs = Math.ceil(this.#bucket.untilMs(now, 1 + keptForTransitions));
-    return Math.max(untilMs, this.#lastWrittenAt + intervalMs - now);
+  /** Milliseconds until a change of messages only may be written. */
+  messageMs(now: number): number {
+    return Math.max(this.#messageBudgetMs(now), this.#lastWrittenAt + messageIntervalMs - now);
   }
 
   /** Counts a write. */
   countWrite(now: number): void {
     this.#bucket.take(now);
     this.#lastWrittenAt = now;
+  }
+
+  #messageBudgetMs(now: number): number {
+    return Math.ceil(this.#bucket.untilMs(now, 1 + keptForTransitions));
   }
 }

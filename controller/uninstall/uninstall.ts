@@ -133,10 +133,7 @@ async function recordOnce(
   { events }: Pick<ReconcileDeps, "events">,
   signal: AbortSignal,
 ): Promise<void> {
-  const text = `${event.reason} ${event.message}`;
-  if (installation.removalEvents.has(text)) return;
-  await events.record(component, event, signal);
-  installation.removalEvents.add(text);
+  await installation.told.recordOnce(event, (one) => events.record(component, one, signal));
 }
 
 /** Writes progress of the removal. The failure of the previous attempt stays until this attempt ends. */
@@ -169,7 +166,7 @@ async function removeFromTarget(
   const { component, installation, steps } = attempt;
   const { target, connection } = await resolveTarget(attempt, deps, signal);
   steps.resolved = true;
-  installation.wasReached = true;
+  installation.noteReached();
   const observation = installation.observationOver(target.client);
   const log = deps.log.child(logFieldsOf(attempt));
   using follower = new Follower(signal, connection.signal);

@@ -4,7 +4,8 @@ import type { Clock } from "../../access/time/clock.ts";
 export class FakeClock implements Clock {
   readonly #startMs: number;
   #now = 0;
-  #timers: { readonly at: number; readonly callback: () => void }[] = [];
+  /** In the order of their times; of two at the same time the first one that was set. */
+  readonly #timers: { readonly at: number; readonly callback: () => void }[] = [];
 
   /** `startMs`: the wall clock at first. */
   constructor(startMs: number = Date.UTC(2026, 0, 1)) {
@@ -25,10 +26,12 @@ export class FakeClock implements Clock {
 
   after(ms: number, callback: () => void): Disposable {
     const timer = { at: this.#now + ms, callback };
-    this.#timers.push(timer);
+    const before = this.#timers.findLastIndex((other) => other.at <= timer.at);
+    this.#timers.splice(before + 1, 0, timer);
     return {
       [Symbol.dispose]: () => {
-        this.#timers = this.#timers.filter((other) => other !== timer);
+        const index = this.#timers.indexOf(timer);
+        if (index >= 0) this.#timers.splice(index, 1);
       },
     };
   }
@@ -38,11 +41,9 @@ export class FakeClock implements Clock {
     const end = this.#now + ms;
     await settled();
     for (;;) {
-      // Of two at the same time the first one that was set.
-      const at = this.#timers.reduce((least, timer) => Math.min(least, timer.at), Infinity);
-      const next = this.#timers.find((timer) => timer.at === at);
+      const [next] = this.#timers;
       if (next === undefined || next.at > end) break;
-      this.#timers = this.#timers.filter((other) => other !== next);
+      this.#timers.shift();
       this.#now = Math.max(this.#now, next.at);
       next.callback();
       await settled();

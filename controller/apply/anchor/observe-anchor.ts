@@ -12,7 +12,7 @@ import {
   strippedAnchor,
   withoutHeld,
 } from "./anchor-repairs.ts";
-import { type Anchor, anchorSeen } from "./anchor.ts";
+import { type Anchor, anchorSeen, type SeenAnchor } from "./anchor.ts";
 import {
   createNamespaces,
   desiredNamespaces,
@@ -26,14 +26,20 @@ export interface AnchorFacts {
   readonly namespaces: NamespacePlan;
 }
 
-/** Reads the anchor and the namespaces while the target is still being checked. An error of the check is thrown first. */
+/**
+ * Reads the anchor and the namespaces while the target is still being checked, and writes what has to be written before all others: the missing namespaces of a new component, and the deletion
+ * of webhook configurations whose anchor is gone. An error of the check is thrown first. For a new component the check has read the anchor.
+ */
 export async function observeAnchor(
   attempt: InstallAttempt,
   signal: AbortSignal,
 ): Promise<AnchorFacts> {
-  const reading = begun(readAnchorFacts(attempt, signal));
-  await attempt.deps.beforeFirstWrite?.();
-  return reading();
+  const { isNew = false, deps } = attempt;
+  const reading = isNew ? undefined : begun(readAnchorFacts(attempt, "unknown", signal));
+  const seen = deps.beforeFirstWrite === undefined ? "unknown" : await deps.beforeFirstWrite();
+  const facts = await (reading?.() ?? readAnchorFacts(attempt, seen, signal));
+  if (facts.anchor === undefined) await dropOrphanedWebhooks(attempt, signal);
+  return facts;
 }
 
 /** Whether no namespace has to be created or changed. Namespaces in conflict do not count. */
@@ -51,17 +57,21 @@ export function wasAnchored({ memory, component }: InstallAttempt): boolean {
   return memory.state.anchor.kind !== "none" || component.status?.version !== undefined;
 }
 
-async function readAnchorFacts(attempt: InstallAttempt, signal: AbortSignal): Promise<AnchorFacts> {
+async function readAnchorFacts(
+  attempt: InstallAttempt,
+  seen: SeenAnchor,
+  signal: AbortSignal,
+): Promise<AnchorFacts> {
   const { component, target, desired, memory, observation, deps } = attempt;
   const wanted = desiredNamespaces({ component, target }, desired.namespaces);
   const [anchor, live] = await Promise.all([
-    readAnchorOnce(attempt, signal),
+    anchorSeen(seen, { component, target }, signal),
     readNamespaces(attempt, wanted, signal),
   ]);
   const guarded = [...(anchor === undefined ? [] : [anchor.object]), ...live.own];
   for (const object of guarded) observation.noteSingle(object);
   memory.become((state) => withReadAnchor(state, anchor));
-  if (anchor === undefined) await handleLoss(attempt, signal);
+  if (anchor === undefined) reportLoss(attempt);
   else deps.gate?.noteAnchor(anchor.object);
   const stripped = strippedAnchor(anchor, attempt);
   const facts = { anchor, namespaces: withoutHeld({ namespaces: live, stripped }, attempt) };
@@ -69,14 +79,6 @@ async function readAnchorFacts(attempt: InstallAttempt, signal: AbortSignal): Pr
   const text = areNamespacesIntact(facts) ? namespacesText(attempt) : "";
   memory.become((state) => ({ ...state, namespaces: text }));
   return facts;
-}
-
-async function readAnchorOnce(
-  { component, target, deps, isNew = false }: InstallAttempt,
-  signal: AbortSignal,
-): Promise<Anchor | undefined> {
-  const seen = isNew && deps.beforeFirstWrite ? await deps.beforeFirstWrite() : "unknown";
-  return anchorSeen(seen, { component, target }, signal);
 }
 
 /** The namespaces of a new component are probably missing: they are created at once, and read only where that fails. */
@@ -98,24 +100,33 @@ async function createAhead(
   signal: AbortSignal,
 ): Promise<readonly KubeObject[]> {
   try {
-    await deps.beforeFirstWrite?.();
     await deps.gate?.waitUntilSent(signal);
   } catch {
-    // `observeAnchor` and the gate throw this error, too.
+    // The gate throws this error again, before the anchor is created.
     return [];
   }
   return createNamespaces(target, wanted, signal);
 }
 
-/** Reports a lost anchor and deletes the webhook configurations, each once. With a second owner the objects still exist. */
-async function handleLoss(attempt: InstallAttempt, signal: AbortSignal): Promise<void> {
-  const { component, target, memory, deps } = attempt;
-  if (!wasAnchored(attempt) || target.profile === undefined) return;
-  const { lossSteps } = memory.state.anchor;
-  if (!lossSteps.has("reported")) deps.onAnchorLost?.();
+/** Whether a spoke lost the anchor of an installation. */
+function isLost(attempt: InstallAttempt): boolean {
+  return wasAnchored(attempt) && attempt.target.profile !== undefined;
+}
+
+/** Reports a lost anchor once. */
+function reportLoss(attempt: InstallAttempt): void {
+  if (!isLost(attempt)) return;
+  const { memory, deps } = attempt;
+  if (!memory.state.anchor.lossSteps.has("reported")) deps.onAnchorLost?.();
   memory.become((state) => withLossStep(state, "reported"));
-  if (memory.state.secondOwner !== undefined || lossSteps.has("droppedWebhooks")) return;
-  await deps.beforeFirstWrite?.();
+}
+
+/** Deletes the webhook configurations of a lost anchor, once. With a second owner the objects still exist. */
+async function dropOrphanedWebhooks(attempt: InstallAttempt, signal: AbortSignal): Promise<void> {
+  if (!isLost(attempt)) return;
+  const { component, target, memory } = attempt;
+  const { anchor, secondOwner } = memory.state;
+  if (secondOwner !== undefined || anchor.lossSteps.has("droppedWebhooks")) return;
   await dropWebhooks(target, component, signal);
   memory.become((state) => withLossStep(state, "droppedWebhooks"));
 }

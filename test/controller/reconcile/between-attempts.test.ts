@@ -3,7 +3,7 @@ import { beforeEach, expect, test } from "vitest";
 import type { Component } from "../../../api/component.ts";
 import { asComponent } from "../../../controller/component-identity.ts";
 import { EventRecorder } from "../../../controller/events.ts";
-import { greet, Greeting } from "../../../controller/reconcile/between-attempts.ts";
+import { greet } from "../../../controller/reconcile/between-attempts.ts";
 import { Installation } from "../../../controller/reconcile/installation.ts";
 import { serving } from "../../support/component.ts";
 import { componentsOf } from "../../support/components.ts";
@@ -59,19 +59,4 @@ test("a refused greeting does not fail the attempt", async () => {
   hub.fail();
   const { latest } = await greeted(component, [component]);
   expect(latest).toBeUndefined();
-});
-
-test("an attempt that begins soon prevents the greeting", async () => {
-  let said = 0;
-  const write = async (): Promise<void> => {
-    await Promise.resolve();
-    said += 1;
-  };
-  await new Greeting(clock, write).stop();
-  await clock.advance(1_000);
-  expect(said).toBe(0);
-  const late = new Greeting(clock, write);
-  await clock.advance(150);
-  await late.stop();
-  expect(said).toBe(1);
 });

@@ -154,7 +154,7 @@ test("a removed component whose finalizer the hub does not let go says why, and 
   memory.edit(kind, name, serving({ spec, metadata }));
   const component = hub.stored();
   const installation = new Installation(component.metadata.uid);
-  installation.isUntouched = true;
+  installation.noteRequested();
   const events = { record: async () => undefined, audit: async () => undefined };
   const deps = { ...hub.deps, events, onChange: unexpected };
   const remove = () =>
@@ -199,7 +199,7 @@ test("a component that was deleted before the first write to its cluster is remo
   expect(hub.stored().metadata["finalizers"]).toEqual([finalizer]);
   // Whoever goes on with it may write.
   const next = new Installation(hub.stored().metadata.uid);
-  next.isUntouched = true;
+  next.noteRequested();
   await hold({ ...subject, installation: next }, hub.deps, signal);
   expect(next.isUntouched).toBe(false);
   // Whoever takes it away asks no cluster.

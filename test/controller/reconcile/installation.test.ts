@@ -5,7 +5,7 @@ import { objectId } from "../../../api/keys.ts";
 import { withoutAnchor, withReadAnchor } from "../../../controller/apply/install-state.ts";
 import { EventRecorder } from "../../../controller/events.ts";
 import type { Observation } from "../../../controller/observe/observation.ts";
-import { attemptCost, Installation } from "../../../controller/reconcile/installation.ts";
+import { Installation } from "../../../controller/reconcile/installation.ts";
 import { serving } from "../../support/component.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import { MemoryHub } from "../../support/memory-hub.ts";
@@ -98,19 +98,43 @@ test("a closed installation opens no view", async () => {
   expect(opened).toEqual([]);
 });
 
-test("a target that loses everything again and again is sent it four times at once, and then once in half a minute", () => {
-  const { repairPace } = new Installation("uid");
-  const waits = [1, 2, 3, 4, 5, 6].map((attempt) => {
-    const now = attempt * 1_000;
-    repairPace.take(now, attemptCost);
-    repairPace.take(now, 150);
-    return repairPace.take(now, 0);
-  });
-  expect(waits).toEqual([0, 0, 0, 1_000, 31_000, 61_000]);
+test("a change waits only for the end of the attempt during which it comes", async () => {
+  await using installation = new Installation("uid");
+  const clock = new FakeClock();
+  const hub = new MemoryHub();
+  const deps = { hub, clock, events: new EventRecorder({ client: hub, clock, log: silentLog }) };
+  const attempt = (isChanged: boolean): Promise<boolean | undefined> =>
+    installation.attempt(
+      { component: serving(), ...deps },
+      () => {
+        if (isChanged) installation.pendingChanges?.noteComponentChange();
+        return Promise.resolve(installation.pendingChanges?.hasOthersThan(new Set()));
+      },
+      life.signal,
+    );
+  expect(await attempt(true)).toBe(true);
+  expect([installation.pendingChanges, installation.isBusy]).toEqual([undefined, false]);
+  expect(await attempt(false)).toBe(false);
+  expect(installation.attempts).toBe(2);
 });
 
-test("attempts that send nothing follow 120 changes at once, and then one in a second", () => {
-  const { repairPace } = new Installation("uid");
-  const waits = Array.from({ length: 122 }, () => repairPace.take(0, attemptCost));
-  expect([...new Set(waits)]).toEqual([0, 1_000, 2_000]);
+test("a write that was under way when the hub was restored is not kept", async () => {
+  await using installation = new Installation("uid");
+  const clock = new FakeClock();
+  const hub = new MemoryHub();
+  hub.edit("KnativeServing", "knative-serving", serving());
+  const deps = { hub, clock, events: new EventRecorder({ client: hub, clock, log: silentLog }) };
+  const component = serving();
+  await installation.attempt(
+    { component, ...deps },
+    () => Promise.resolve(installation.noteReleased()),
+    life.signal,
+  );
+  expect([installation.latest, installation.isReleased]).toEqual([component, true]);
+  await installation.attempt(
+    { component, ...deps },
+    () => Promise.resolve(installation.undo()),
+    life.signal,
+  );
+  expect([installation.latest, installation.isReleased]).toEqual([undefined, false]);
 });

@@ -2,29 +2,29 @@ import { beforeEach, expect, test } from "vitest";
 
 import { Secret } from "../../../access/plugins/credential.ts";
 import { SharedTokens } from "../../../access/spokes/path-metrics.ts";
-import { Installation } from "../../../controller/reconcile/installation.ts";
 import { takeSharedCredentialEvent } from "../../../controller/status/component-events.ts";
+import { ToldEvents } from "../../../controller/status/told-events.ts";
 import { serving } from "../../support/component.ts";
 
 const component = serving({ spec: { clusterProfileRef: { namespace: "fleet", name: "a" } } });
 const same = new Secret("Bearer T1");
 let tokens: SharedTokens;
-let installation: Installation;
+let toldEvents: ToldEvents;
 
 beforeEach(() => {
   tokens = new SharedTokens();
-  installation = new Installation("uid");
+  toldEvents = new ToldEvents();
   tokens.note("fleet/a", "https://a", same);
 });
 
 function told(): string | undefined {
-  return takeSharedCredentialEvent(component, installation, tokens)?.message;
+  return takeSharedCredentialEvent(component, toldEvents, tokens)?.message;
 }
 
 test("an Event says once that a token is sent to others, and again when it is sent to more (T-21)", () => {
   expect(told()).toBeUndefined();
   tokens.note("fleet/b", "https://b", same);
-  expect(takeSharedCredentialEvent(component, installation, tokens)).toMatchObject({
+  expect(takeSharedCredentialEvent(component, toldEvents, tokens)).toMatchObject({
     type: "Warning",
     reason: "SharedCredential",
     message: expect.stringContaining(
@@ -53,5 +53,5 @@ test("neither the token nor the names of others are in the Event (T-21)", () => 
 
 test("a component on the hub itself shares nothing", () => {
   tokens.note("fleet/b", "https://b", same);
-  expect(takeSharedCredentialEvent(serving(), installation, tokens)).toBeUndefined();
+  expect(takeSharedCredentialEvent(serving(), toldEvents, tokens)).toBeUndefined();
 });

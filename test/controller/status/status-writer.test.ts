@@ -59,30 +59,47 @@ function statusSaid(type: string): string | undefined {
   return storedComponent().status?.conditions?.find((entry) => entry.type === type)?.status;
 }
 
-test("progress is written at once; its numbers again after five seconds, only the latest", async () => {
+test("first conditions and that the cluster answers are written at once; numbers after five seconds, only the latest", async () => {
   const writer = reportOn(newComponent());
-  writer.reportProgress(working(0), signal);
+  writer.reportProgress({ kind: "working", steps: { eligible: false, resolved: false } }, signal);
   await clock.advance(1);
-  expect(message("InstallSucceeded")).toBe("0 of 150 objects applied");
-  for (const done of [10, 20, 30]) writer.reportProgress(working(done), signal);
+  expect([hub.requests, statusSaid("TargetClusterResolved")]).toEqual([1, "Unknown"]);
+  writer.reportProgress({ kind: "working", steps: { eligible: false, resolved: true } }, signal);
+  await clock.advance(1);
+  expect([hub.requests, statusSaid("TargetClusterResolved")]).toEqual([2, "True"]);
+  for (const done of [0, 10, 20, 30]) writer.reportProgress(working(done), signal);
   await clock.advance(4_900);
-  expect(hub.requests).toBe(1);
-  await clock.advance(100);
   expect(hub.requests).toBe(2);
+  await clock.advance(150);
+  expect(hub.requests).toBe(3);
   expect(message("InstallSucceeded")).toBe("30 of 150 objects applied");
 });
 
-test("a condition that becomes True while the work goes on is written at once", async () => {
-  const writer = reportOn(newComponent());
-  const unresolved = { eligible: false, resolved: false };
-  writer.reportProgress({ kind: "working", steps: unresolved }, signal);
-  await clock.advance(50);
-  expect([hub.requests, statusSaid("TargetClusterResolved")]).toEqual([1, "Unknown"]);
-  writer.reportProgress(working(0), signal);
+test("an attempt that ends before five seconds writes its outcome alone", async () => {
+  const component = newComponent();
+  await reportOn(component).finish({ kind: "working", steps }, signal);
+  // It waited for a worker.
+  await clock.advance(20_000);
+  const writer = reportOn(storedComponent());
+  for (let second = 0; second < 4; second += 1) {
+    writer.reportProgress(working(second), signal);
+    await clock.advance(1_000);
+  }
+  await writer.finish(applied(), signal);
+  expect(hub.requests).toBe(2);
+});
+
+test("progress that makes a condition untrue is written at once, also while numbers wait", async () => {
+  await reportOn(newComponent()).finish(applied(), signal);
+  expect(statusSaid("Ready")).toBe("True");
+  const next = reportOn(storedComponent());
+  // A status that stays as it is waits for numbers.
+  next.reportProgress({ kind: "working", steps }, signal);
+  next.reportProgress(working(0), signal);
   await clock.advance(1);
-  expect([hub.requests, statusSaid("TargetClusterResolved")]).toEqual([2, "True"]);
-  writer.reportProgress(working(10), signal);
-  await clock.advance(900);
+  expect([hub.requests, statusSaid("Ready")]).toEqual([2, "Unknown"]);
+  next.reportProgress(working(10), signal);
+  await clock.advance(4_900);
   expect(hub.requests).toBe(2);
 });
 
