@@ -186,45 +186,52 @@ export function tableText(table: Table, flags: Flags, terminal: Terminal): strin
 /** The first word of several commands, as help shows it. */
 export type CommandGroup = Pick<CommandEntry, "name" | "summary" | "text" | "examples">;
 
-/** A command before its code is loaded, with the texts of help, docs/cli and completion. */
-export interface CommandEntry {
+/** What a command says of itself for help, docs/cli and completion, and how it is run. */
+export interface CommandTexts {
   /** One word, or the word of a group and its own. */
   readonly name: string;
-  readonly args: string;
   readonly summary: string;
   readonly text: string;
   /** What exit codes mean for it, where that says more than `exitCodeMeanings`. */
   readonly exits?: OwnExitCodes;
   readonly examples: Examples;
-  readonly options: readonly Option[];
-  /** `kind` of the JSON and YAML documents. Absent: the command prints no such documents. */
-  readonly kind?: string;
   /** Formats of `-o` besides those that every command has. */
   readonly formats?: readonly ExtraFormat[];
-  /** What completion offers for arguments. Absent: nothing. */
-  readonly completes?:
-    | "installations"
-    | "sets"
-    | "waitedFor"
-    | "components"
-    | "clusters"
-    | "contexts"
-    | "reasons"
-    | "kinds"
-    | "commands"
-    | "completions";
   /** Uses the pager on a terminal: always, or when one object is named. */
   readonly pages?: "always" | "one";
   /** The command applies `--timeout` itself. Absent: it is aborted after that time. */
   readonly ownTimeout?: true;
-  /** The command also works on a bundle (`--bundle`). */
-  readonly readsBundles?: true;
   /** Why the command does not work on a bundle. Absent: it does, or it reads no cluster. */
   readonly needsFleet?: string;
-  /** A value of `-o` that is no format is the file to write. */
+  /** A value of `-o` that is no format is the file to write: `outputFile` of the flags. */
   readonly writesFile?: true;
   /** The command is run by programs, without a person who reads notes. */
   readonly isForPrograms?: true;
+}
+
+/** What completion offers for arguments. */
+export type Completed =
+  | "installations"
+  | "sets"
+  | "waitedFor"
+  | "components"
+  | "clusters"
+  | "contexts"
+  | "reasons"
+  | "kinds"
+  | "commands"
+  | "completions";
+
+/** A command of the table, before its code is loaded: what the parser needs of a `CommandSpec`, without the types of its flags and its items. */
+export interface CommandEntry extends CommandTexts {
+  readonly args: string;
+  readonly options: readonly Option[];
+  /** `kind` of the JSON and YAML documents. Absent: the command prints no such documents. */
+  readonly kind?: string;
+  /** Absent: nothing is offered for arguments. */
+  readonly completes?: Completed;
+  /** The command also works on a bundle (`--bundle`). */
+  readonly readsBundles?: true;
   /** Arguments of the tool for assistants. Absent: there is no tool. */
   readonly tool?: ToolSchema;
   readonly load: () => Promise<Action<object>>;

@@ -17,7 +17,7 @@ export async function runCli(process: Terminal, signal: AbortSignal): Promise<nu
   const terminal = cleanTerminal(process);
   const [first, ...words] = terminal.args;
   if (first === "__complete") {
-    const { runComplete } = await import("./commands/completion/run-complete.ts");
+    const { runComplete } = await import("./completion/run-complete.ts");
     await runComplete(words, terminal, signal);
     return exitCodes.fine;
   }

@@ -50,7 +50,7 @@ import { workloads } from "./commands/workloads/command.ts";
 /** All commands, for help, docs/cli and completion. The code of an action is loaded when it is chosen. */
 export const commandTable = (): readonly CommandEntry[] => [
   status,
-  top,
+  top(commandTable),
   ui(commandTable),
   deployments,
   get,

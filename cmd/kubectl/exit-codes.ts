@@ -1,4 +1,4 @@
-import type { ExitCode } from "./errors.ts";
+import { type ExitCode, exitCodes } from "./errors.ts";
 
 /** What each exit code means. */
 export const exitCodeMeanings: Readonly<Record<ExitCode, string>> = {
@@ -12,3 +12,11 @@ export const exitCodeMeanings: Readonly<Record<ExitCode, string>> = {
 
 /** What codes mean for one command, where that says more. Help and docs/cli/ show it. */
 export type OwnExitCodes = Partial<Record<ExitCode, string>>;
+
+/** What the flag for the time does to a command that waits. */
+export function timeoutText(waiting: string): string {
+  return `--timeout ends ${waiting} with ${exitCodes.timedOut}`;
+}
+
+/** What it means that the time was over, for a command that prints what it has waited for. */
+export const timedOutText = "the time was over; what was waited for is printed";

@@ -12,7 +12,7 @@ import { type Failure, installCrds, installInventory, installSets } from "./outp
 /** Explains why a command failed. The texts have no stack and no credential. `help`: the command line for the help of the command. */
 export function failureOf(error: unknown, help = "kubectl knfleet --help"): Failure {
   if (error instanceof UsageError) {
-    return { error: error.message, causes: [], next: error.next.length > 0 ? error.next : [help] };
+    return { error: error.message, next: error.next.length > 0 ? error.next : [help] };
   }
   if (error instanceof CommanderError) return usageFailure(error, help);
   if (error instanceof FleetError) {
@@ -22,7 +22,7 @@ export function failureOf(error: unknown, help = "kubectl knfleet --help"): Fail
     return { error: error.message, causes: causesOf(error), next: [next] };
   }
   if (error instanceof NotServedError) {
-    return { error: error.message, causes: [], next: [error.next] };
+    return { error: error.message, next: [error.next] };
   }
   if (error instanceof ApiError) return answerFailure(error);
   if (error instanceof ConnectionError) {
@@ -35,7 +35,6 @@ export function failureOf(error: unknown, help = "kubectl knfleet --help"): Fail
   if (error instanceof DOMException && error.name === "TimeoutError") {
     return {
       error: "The hub did not answer in time",
-      causes: [],
       next: ["kubectl cluster-info", "Give it more time with --request-timeout or --timeout."],
     };
   }
@@ -68,12 +67,11 @@ function usageFailure({ message }: CommanderError, help: string): Failure {
   const error = first.charAt(0).toUpperCase() + first.slice(1);
   // Most programs have `--version`: suggest our command for it.
   if (/unknown option '--version'/.test(first)) {
-    return { error, causes: [], next: ["kubectl knfleet version --client"] };
+    return { error, next: ["kubectl knfleet version --client"] };
   }
   const suggestion = /^\(Did you mean (.*)\?\)$/.exec(rest.join(" "))?.[1];
   return {
     error,
-    causes: [],
     next: [suggestion === undefined ? help : `Did you mean ${suggestion}?`],
   };
 }
@@ -90,14 +88,12 @@ function answerFailure(error: ApiError): Failure {
   if (status === 401) {
     return {
       error: "You must be logged in to the server (Unauthorized)",
-      causes: [],
       next: ["kubectl auth whoami"],
     };
   }
   if (status === 403) {
     return {
       error: `Forbidden: ${message}`,
-      causes: [],
       next: [
         "One namespace (-n) may need fewer rights than all of them (-A). This shows what you may do:",
         "kubectl auth can-i --list",
@@ -108,11 +104,10 @@ function answerFailure(error: ApiError): Failure {
   if (resource !== undefined) {
     return {
       error: `The server doesn't have a resource type "${resource}"`,
-      causes: [],
       next: [installStep(resource)],
     };
   }
-  return { error: `The hub answered ${status} at ${request}: ${message}`, causes: [], next: [] };
+  return { error: `The hub answered ${status} at ${request}: ${message}`, next: [] };
 }
 
 function installStep(resource: string): string {

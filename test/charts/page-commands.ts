@@ -137,7 +137,7 @@ export const notRun: readonly NotRun[] = [
     page: "docs/troubleshooting.md",
     begins: "kubectl knfleet diagnose kss/NAME",
     why: "the hub of the page has no fleet sets",
-    by: "test/cmd/kubectl/commands/diagnose/walk-set.test.ts",
+    by: "test/cmd/kubectl/findings/walk-set.test.ts",
   },
   {
     page: "docs/troubleshooting.md",

@@ -1,5 +1,5 @@
 import { runCli } from "../../cmd/kubectl/cli.ts";
-import type { DiagnosisReport, RootCause } from "../../cmd/kubectl/commands/diagnose/diagnosis.ts";
+import type { DiagnosisReport, RootCause } from "../../cmd/kubectl/findings/diagnosis.ts";
 import type { KnativeWorld } from "./knative-world.ts";
 
 /** The root cause that `kubectl knfleet diagnose` finds for an installation; null when there is none. */

@@ -1,7 +1,7 @@
 import { stringify } from "yaml";
 
 import type { Manifest } from "../../api/kubernetes.ts";
-import { unifiedDiff } from "../../cmd/kubectl/commands/render/unified-diff.ts";
+import { unifiedDiff } from "../../cmd/kubectl/compare/unified-diff.ts";
 import { componentCheck } from "../../cmd/kubectl/selection/component-documents.ts";
 import { openReleases } from "../../cmd/open-releases.ts";
 import { type Difference, differencesOf } from "./compare-render.ts";

@@ -2,10 +2,10 @@ import checkSchema from "../../../docs/schemas/v1/Check.json" with { type: "json
 import diagnosisSchema from "../../../docs/schemas/v1/Diagnosis.json" with { type: "json" };
 import diffSchema from "../../../docs/schemas/v1/DiffList.json" with { type: "json" };
 import logsSchema from "../../../docs/schemas/v1/LogList.json" with { type: "json" };
-import type { CheckReport } from "../commands/check/check-item.ts";
-import type { DiagnosisReport } from "../commands/diagnose/diagnosis.ts";
-import type { DiffList } from "../commands/diff/diff-list.ts";
-import type { LogList } from "../commands/logs/log-line.ts";
+import type { DiffList } from "../compare/diff-list.ts";
+import type { CheckReport } from "../findings/checks/check-item.ts";
+import type { DiagnosisReport } from "../findings/diagnosis.ts";
+import type { LogList } from "../spokes/log-line.ts";
 import { checkFile, diagnosisFile, diffFile, logsFile, type RecordedFleet } from "./bundle.ts";
 import { asGathered, checkedDocument, type DocumentSchema, schemaOf } from "./document-check.ts";
 

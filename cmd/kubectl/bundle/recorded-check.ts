@@ -1,7 +1,7 @@
-import type { ActionInput } from "../action.ts";
-import type { CheckFlags, CheckItem, CheckReport } from "../commands/check/check-item.ts";
-import { checkReport } from "../commands/check/check.ts";
 import { UsageError } from "../errors.ts";
+import type { CheckFlags, CheckItem, CheckReport } from "../findings/checks/check-item.ts";
+import { checkReport } from "../findings/checks/check.ts";
+import type { Fleet } from "../fleet/fleet.ts";
 import { profileId, listSelectedProfiles } from "../hub/profiles.ts";
 import { stampAt } from "../output/report.ts";
 import { documentOf } from "./bundle-document.ts";
@@ -13,12 +13,8 @@ import { recordedAccess } from "./recorded-client.ts";
  * need live servers.
  */
 export async function recordedCheck(
-  {
-    flags,
-    options,
-    terminal,
-  }: Pick<ActionInput<Partial<CheckFlags>>, "flags" | "options" | "terminal">,
-  signal: AbortSignal,
+  { flags, now, signal }: Fleet,
+  options: Partial<CheckFlags>,
 ): Promise<CheckReport> {
   const { recorded } = flags;
   if (options.filename !== undefined && options.filename.length > 0) {
@@ -41,7 +37,7 @@ export async function recordedCheck(
     cluster === null || code === "KNF1013" || ids.has(`${cluster.namespace}/${cluster.name}`);
   const items = report.items.filter(isSelected);
   const clusters = ids.size;
-  return checkReport(items, clusters, stampAt(terminal.now(), report.cliVersion));
+  return checkReport(items, clusters, stampAt(now(), report.cliVersion));
 }
 
 function onlyLive(why: string): UsageError {

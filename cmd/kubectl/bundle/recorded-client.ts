@@ -1,4 +1,3 @@
-// oxlint-disable max-params -- the methods of the contract take options and, last, the signal
 import { isKubeObject } from "../../../access/kube/api-answer.ts";
 import { ApiError } from "../../../access/kube/api-error.ts";
 import type {
@@ -10,11 +9,11 @@ import type {
 } from "../../../access/kube/kube-client.ts";
 import type { ClusterProfile } from "../../../api/cluster-profile.ts";
 import { groupOf, type KubeObject } from "../../../api/kubernetes.ts";
-import type { LogList } from "../commands/logs/log-line.ts";
 import { UsageError } from "../errors.ts";
 import { malformedOf } from "../hub/malformed-objects.ts";
 import { ownReasons } from "../output/own-reasons.ts";
 import type { ClusterAccess, SpokeAccess } from "../spokes/cluster-access.ts";
+import type { LogList } from "../spokes/log-line.ts";
 import type { ServedKind } from "../spokes/object-table.ts";
 import { UnreadError } from "../spokes/spoke-reading.ts";
 import type { RecordedCluster, RecordedFleet, RecordedTable } from "./bundle.ts";

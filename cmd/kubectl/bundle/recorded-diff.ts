@@ -4,7 +4,7 @@ import { targetId } from "../../../api/keys.ts";
 import { describe } from "../../../api/kubernetes.ts";
 import { isReason, reasons } from "../../../api/reasons.ts";
 import diffSchema from "../../../docs/schemas/v1/DiffList.json" with { type: "json" };
-import { type ActionInput, selectionOf } from "../action.ts";
+import { selectionOf } from "../action.ts";
 import {
   type Diff,
   type DiffBlock,
@@ -13,8 +13,9 @@ import {
   diffOf,
   installationOf,
   type ComparisonFailure,
-} from "../commands/diff/diff-list.ts";
+} from "../compare/diff-list.ts";
 import { UsageError } from "../errors.ts";
+import type { Fleet } from "../fleet/fleet.ts";
 import { selectInstallations } from "../hub/installations.ts";
 import { stampAt, withCodes } from "../output/report.ts";
 import { documentOf } from "./bundle-document.ts";
@@ -40,10 +41,7 @@ function named<Part extends { readonly component: Component }>({ component, ...p
 }
 
 /** The recorded diff of the selected installations. Throws UsageError for a bundle without a diff. */
-export async function recordedDiff(
-  { args, flags, terminal }: ActionInput<object>,
-  signal: AbortSignal,
-): Promise<Diff> {
+export async function recordedDiff({ args, flags, now, signal }: Fleet): Promise<Diff> {
   const { recorded } = flags;
   const list = recorded && documentOf(recorded, diffFile);
   const report = list && withBlocks(list, recorded.path);
@@ -72,7 +70,7 @@ export async function recordedDiff(
         .slice(errors.length - summary.unread)
         .filter(({ cluster }) => clusters.has(cluster ?? "")),
     },
-    stampAt(terminal.now(), report.cliVersion),
+    stampAt(now(), report.cliVersion),
   );
 }
 

@@ -1,6 +1,6 @@
 import type { LogRef } from "../../../access/kube/kube-client.ts";
-import type { LogList } from "../commands/logs/log-line.ts";
 import { UsageError } from "../errors.ts";
+import type { LogList } from "../spokes/log-line.ts";
 import { UnreadError } from "../spokes/spoke-reading.ts";
 import { documentOf } from "./bundle-document.ts";
 import { logsFile, type RecordedCluster, type RecordedFleet } from "./bundle.ts";

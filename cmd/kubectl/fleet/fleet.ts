@@ -1,4 +1,5 @@
 import type { KubeClient } from "../../../access/kube/kube-client.ts";
+import type { Credential } from "../../../access/plugins/credential.ts";
 import { withTimeout } from "../../../access/time/deadline.ts";
 import { systemClock } from "../../../access/time/system-clock.ts";
 import type { Component } from "../../../api/component.ts";
@@ -72,6 +73,15 @@ interface FleetOptions {
   /** Without -A and -n: all namespaces, in place of that of the context. */
   readonly looksEverywhere?: boolean;
   readonly opened?: Opened;
+  /** Called with every credential in use, so that a command can keep it out of its output. */
+  readonly onCredential?: (credential: Credential) => void;
+}
+
+/** How a fleet differs from the one that it comes from. */
+interface Differences extends Pick<FleetOptions, "opened" | "onCredential"> {
+  readonly args?: readonly string[];
+  readonly flags?: Flags;
+  readonly signal?: AbortSignal;
 }
 
 /**
@@ -83,6 +93,7 @@ export class Fleet implements AsyncDisposable {
   readonly flags: Flags;
   readonly env: Environment;
   readonly now: () => Date;
+  readonly reachesSpokes: boolean;
   /** Aborts when the user interrupts, or when the time for the command is over. */
   readonly signal: AbortSignal;
   /** Commands with the flags for this fleet, to paste. */
@@ -102,6 +113,7 @@ export class Fleet implements AsyncDisposable {
     this.flags = flags;
     this.env = terminal.env;
     this.now = terminal.now;
+    this.reachesSpokes = options.reachesSpokes;
     this.signal = signal;
     this.commands = commandsOf(flags);
     this.#input = { ...input, flags };
@@ -113,11 +125,18 @@ export class Fleet implements AsyncDisposable {
     return { ...this.#input, options };
   }
 
+  /** The fleet of the same command line, with some differences. It opens what it needs anew, and has to be closed. */
+  with({ args, flags, signal = this.signal, ...options }: Differences): Fleet {
+    const input = { ...this.#input, args: args ?? this.args, flags: flags ?? this.flags };
+    return new Fleet(input, { ...this.#options, ...options }, signal);
+  }
+
   /** The ways to the hub and to the spokes. Throws FleetError `ConfigInvalid`. */
   access(): Promise<ClusterAccess> {
-    const { opened, reachesSpokes } = this.#options;
+    const { opened, onCredential } = this.#options;
     if (opened !== undefined) return Promise.resolve(opened.access);
-    const options = { env: this.env, spokes: reachesSpokes };
+    const observed = onCredential === undefined ? {} : { onCredential };
+    const options = { env: this.env, spokes: this.reachesSpokes, ...observed };
     this.#access ??= openClusterAccess(this.flags, options, this.signal);
     return this.#access;
   }

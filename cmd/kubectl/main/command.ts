@@ -31,24 +31,14 @@ export const namesText =
 export function command<const Flags extends CommandFlags, Item>(
   spec: CommandSpec<Flags, Item>,
 ): CommandEntry {
-  const { name, args, summary, text, exits, examples, options, document, tool, needsFleet } = spec;
+  const { args, options, document, tool, needsFleet, asksNobody } = spec;
   return {
-    name,
+    ...spec,
     args: args.usage,
-    summary,
-    text,
-    exits,
-    examples,
     options: Object.values(options).map(optionOf),
     kind: document,
-    formats: spec.formats,
     completes: args.completes,
-    ownTimeout: spec.ownTimeout,
-    pages: spec.pages,
-    writesFile: spec.writesFile,
-    isForPrograms: spec.isForPrograms,
-    needsFleet,
-    ...(needsFleet === undefined && spec.asksNobody !== true ? { readsBundles: true } : {}),
+    ...(needsFleet === undefined && asksNobody !== true ? { readsBundles: true } : {}),
     tool: tool && toolSchemaOf(args, tool, options),
     load: async () => {
       const { runCommand } = await import("./run-command.ts");

@@ -30,7 +30,7 @@ export class Talk {
 
   /** Says why something was not done, also with --quiet. */
   fail(error: string, next: readonly string[]): void {
-    const failure = withHubSteps({ error, causes: [], next }, commandsOf(this.#flags));
+    const failure = withHubSteps({ error, next }, commandsOf(this.#flags));
     this.#terminal.stderr.write(renderFailure(failure));
   }
 

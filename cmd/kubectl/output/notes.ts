@@ -1,10 +1,10 @@
 import { plainText } from "../../../api/foreign-text.ts";
 import { knfCodes, type KnfCode } from "../../../api/knf/knf-codes.ts";
 import { reasons } from "../../../api/reasons.ts";
-import { rolloutCommand } from "../commands/rollout/rollout-steps.ts";
-import type { StatusItem } from "../commands/status/status-item.ts";
-import type { Before } from "../commands/status/status-since.ts";
-import { type FleetStatus, isOfCause } from "../commands/status/status.ts";
+import type { StatusItem } from "../fleet/status-item.ts";
+import type { Before } from "../fleet/status-since.ts";
+import { type FleetStatus, isOfCause } from "../fleet/status.ts";
+import { rolloutCommand } from "../hub/rollout-steps.ts";
 import { providerFileHint, pullOnlyHint } from "../spokes/spoke-reading.ts";
 import { knfOf } from "./knf-of.ts";
 import { codedReason, shortNameOf } from "./names.ts";

@@ -136,14 +136,14 @@ function isSentence(step: string): boolean {
 export interface Failure {
   /** The failure, with the object and the reason. */
   readonly error: string;
-  /** The chain of causes, outermost first. */
-  readonly causes: readonly string[];
+  /** The chain of causes, outermost first. Absent: there is none. */
+  readonly causes?: readonly string[];
   /** One or two things to do. */
   readonly next: readonly string[];
 }
 
 /** `error:`, `cause:`, `next:` and `hint:` lines, without characters that a terminal interprets. */
-export function renderFailure({ error, causes, next }: Failure): string {
+export function renderFailure({ error, causes = [], next }: Failure): string {
   return [
     `error: ${plainText(error)}`,
     ...causes.map((cause) => `cause: ${plainText(cause)}`),

@@ -1,6 +1,6 @@
-import type { StatusItem } from "../commands/status/status-item.ts";
-import type { ClusterItem } from "../commands/ui/clusters.ts";
+import type { StatusItem } from "../fleet/status-item.ts";
 import { words } from "../output/steps.ts";
+import type { ClusterItem } from "./clusters.ts";
 import { type FleetRow, isUnreachable, type PageStateName, rowsOf } from "./fleet-view.ts";
 import type { Beginning, NextCommand } from "./installation-view.ts";
 

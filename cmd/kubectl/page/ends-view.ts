@@ -1,5 +1,5 @@
 import { byText } from "../../../api/fields.ts";
-import type { CheckItem } from "../commands/check/check-item.ts";
+import type { CheckItem } from "../findings/checks/check-item.ts";
 import { clusterKey } from "./cluster-view.ts";
 import type { PageStateName } from "./fleet-view.ts";
 

@@ -1,4 +1,4 @@
-import type { EventItem } from "../commands/events/events.ts";
+import type { EventItem } from "../fleet/events.ts";
 
 /** Equal Events as one line. */
 export interface EventLine {

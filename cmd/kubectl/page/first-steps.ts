@@ -1,5 +1,5 @@
-import type { ClusterItem } from "../commands/ui/clusters.ts";
 import { type Commands, words } from "../output/steps.ts";
+import type { ClusterItem } from "./clusters.ts";
 import type { NextCommand } from "./installation-view.ts";
 
 /** What makes the first installation of a fleet. */

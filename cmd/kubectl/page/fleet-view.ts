@@ -1,8 +1,8 @@
-import type { StatusItem } from "../commands/status/status-item.ts";
-import type { FleetStatus } from "../commands/status/status.ts";
-import type { ClusterItem } from "../commands/ui/clusters.ts";
+import type { StatusItem } from "../fleet/status-item.ts";
+import type { FleetStatus } from "../fleet/status.ts";
 import { clusterNames, shortNameOf } from "../output/names.ts";
 import { countText, toldStates } from "../spokes/live-text.ts";
+import type { ClusterItem } from "./clusters.ts";
 
 /** The states that the page counts. An installation that is deleted or unreachable is nothing else. */
 export type PageStateName = "bad" | "unreachable" | "warning" | "deleting" | "progress" | "healthy";

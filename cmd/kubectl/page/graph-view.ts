@@ -1,4 +1,4 @@
-import type { TreeNode } from "../commands/tree/tree-node.ts";
+import type { TreeNode } from "../fleet/tree/tree-node.ts";
 
 /** A box of the graph, in pixels from the upper left corner. */
 export interface GraphNode {

@@ -1,5 +1,5 @@
 import type { WorkloadState } from "../../../installation/readiness.ts";
-import type { StatusItem } from "../commands/status/status-item.ts";
+import type { StatusItem } from "../fleet/status-item.ts";
 import { shortNameOf } from "../output/names.ts";
 import { words } from "../output/steps.ts";
 import type { PageStateName } from "./fleet-view.ts";

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 
-import type { PageState } from "../commands/ui/fleet-state.ts";
+import type { PageState } from "./fleet-state.ts";
 import { pageScript, pageStyle } from "./page-code.ts";
 
 const head = `<!doctype html>

@@ -1,6 +1,6 @@
-import type { RolloutItem, StageItem } from "../commands/rollout/rollout-item.ts";
-import { nextVerbs, rolloutCommand } from "../commands/rollout/rollout-steps.ts";
-import type { StatusItem } from "../commands/status/status-item.ts";
+import type { StatusItem } from "../fleet/status-item.ts";
+import type { RolloutItem, StageItem } from "../hub/rollout-item.ts";
+import { nextVerbs, rolloutCommand } from "../hub/rollout-steps.ts";
 import type { SetItem } from "../hub/set-view.ts";
 import { shortNameOf } from "../output/names.ts";
 import { withHub, words } from "../output/steps.ts";

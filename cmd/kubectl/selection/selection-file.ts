@@ -5,6 +5,7 @@ import type { FilenameFlag } from "../common-options.ts";
 import { UsageError } from "../errors.ts";
 import type { ClusterAccess } from "../spokes/cluster-access.ts";
 import { stringAt } from "./fields.ts";
+import { namedNamespace } from "./hub-namespace.ts";
 import type { Selection, RequestedName } from "./selection.ts";
 
 /** Reads the selection of arguments and flags, or with `--filename` that of a file. Throws UsageError. */
@@ -23,10 +24,11 @@ export async function readSelection(
     ...name,
     namespace: name.namespace ?? defaultNamespace,
   }));
-  const other = located.find(({ namespace }) => namespace !== flags.namespace);
-  if (typeof flags.namespace === "string" && other !== undefined) {
+  const named = namedNamespace(flags);
+  const other = located.find(({ namespace }) => namespace !== named);
+  if (named !== undefined && other !== undefined) {
     throw new UsageError(
-      `The namespace ${flags.namespace} of -n is not that of ${other.kind} ${other.namespace}/${other.name}`,
+      `The namespace ${named} of -n is not that of ${other.kind} ${other.namespace}/${other.name}`,
     );
   }
   const [first, ...others] = new Set(located.map(({ namespace }) => namespace));

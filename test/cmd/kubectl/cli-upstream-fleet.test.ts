@@ -3,8 +3,8 @@ import { join } from "node:path";
 
 import { describe, expect, test } from "vitest";
 
-import { checkDeletion } from "../../../cmd/kubectl/commands/diagnose/hops/component-hops.ts";
-import { checkHealth } from "../../../cmd/kubectl/commands/diagnose/hops/profile-hops.ts";
+import { checkDeletion } from "../../../cmd/kubectl/findings/hops/component-hops.ts";
+import { checkHealth } from "../../../cmd/kubectl/findings/hops/profile-hops.ts";
 import { profileOf } from "../../access/builders.ts";
 import { component, now } from "./fleet-facts.ts";
 import { recordedFolder } from "./golden/record-scene.ts";

@@ -2,10 +2,9 @@ import { once } from "node:events";
 
 import { describe, expect, test } from "vitest";
 
-import { allKinds } from "../../../api/component.ts";
-import { openFleetFeed } from "../../../cmd/kubectl/commands/top/fleet-feed.ts";
 import { readFlags } from "../../../cmd/kubectl/flags.ts";
-import { openClusterAccess } from "../../../cmd/kubectl/spokes/open-cluster-access.ts";
+import { openFleetFeed } from "../../../cmd/kubectl/fleet/fleet-feed.ts";
+import { Fleet as CommandFleet } from "../../../cmd/kubectl/fleet/fleet.ts";
 import type { Fleet } from "../../fleet/fleet.ts";
 import { waitFor } from "../../fleet/wait-for.ts";
 import type { FleetScene } from "./fleet-scene.ts";
@@ -26,6 +25,8 @@ async function sayReady({ admin }: Fleet["hub"], status: "True" | "False"): Prom
   const patch = { status: { observedGeneration, version: "1.23.0", conditions } };
   await admin.patch(name, patch, { subresource: "status" });
 }
+
+const readClock = (): Date => new Date();
 
 /** Tests of what the hub alone is needed for, on the fleet of the file that calls it. */
 export function testHubFlagsAndChanges(fleet: () => Fleet, scene: () => FleetScene): void {
@@ -53,27 +54,16 @@ export function testHubFlagsAndChanges(fleet: () => Fleet, scene: () => FleetSce
     test("top shows what the clusters say, and hears of the hub at once", async () => {
       const { kubeconfig, providerFile } = scene();
       const raw = { kubeconfig, clusterprofileProviderFile: providerFile };
-      const flags = readFlags({ ...raw, requestTimeout: "60s" }, {});
+      const limits = { requestTimeout: "60s", spokeTimeout: "60s", allNamespaces: true };
+      const flags = readFlags({ ...raw, ...limits }, {});
       const { PATH = "" } = process.env;
+      const output = { write: () => undefined };
+      const terminal = { args: [], env: { PATH }, stdout: output, stderr: output, now: readClock };
+      const line = { args: [], flags, options: {}, terminal };
       const stop = new AbortController();
-      await using access = await openClusterAccess(
-        flags,
-        { env: { PATH }, spokes: true },
-        stop.signal,
-      );
-      const feed = await openFleetFeed(
-        {
-          access,
-          selection: { kinds: allKinds, names: [] },
-          limits: { concurrency: 4, spokeTimeoutMs: 60_000 },
-          live: true,
-          watch: true,
-          recordedAt: undefined,
-          now: () => new Date(),
-          onChange: () => undefined,
-        },
-        stop.signal,
-      );
+      const options = { reachesSpokes: true, selects: true };
+      await using opened = new CommandFleet(line, options, stop.signal);
+      const feed = await openFleetFeed(opened, { watch: true, onChange: () => undefined });
       const inTeamA = () =>
         feed
           .state()

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 
-import { flattened, type TreeNode } from "../../../cmd/kubectl/commands/tree/tree-node.ts";
+import { flattened, type TreeNode } from "../../../cmd/kubectl/fleet/tree/tree-node.ts";
 import { wrongToken, type FleetScene } from "./fleet-scene.ts";
 import type { Ran } from "./run-knfleet.ts";
 

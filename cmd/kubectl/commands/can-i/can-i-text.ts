@@ -2,13 +2,13 @@ import type { ClusterProfileRef, ComponentKind } from "../../../../api/component
 import { plainText } from "../../../../api/foreign-text.ts";
 import { nameId } from "../../../../api/keys.ts";
 import type { Manifest } from "../../../../api/kubernetes.ts";
+import { yamlOfObject } from "../../compare/objects-text.ts";
 import type { Fleet } from "../../fleet/fleet.ts";
 import { clusterNames } from "../../output/names.ts";
 import { stepLine, words } from "../../output/steps.ts";
 import type { Cell, Table } from "../../output/table.ts";
-import { yamlOfObject } from "../render/objects-text.ts";
-import type { Reviewed } from "./access-review.ts";
-import { inOrder, resourceName } from "./permissions.ts";
+import type { Reviewed } from "../../rights/access-review.ts";
+import { inOrder, resourceName } from "../../rights/permissions.ts";
 
 /** The needed rights on one cluster, and which of them the identity has. */
 export interface PermissionItem {

@@ -11,9 +11,11 @@ import { exitCodes } from "../../errors.ts";
 import type { Fleet } from "../../fleet/fleet.ts";
 import type { Report } from "../../main/report.ts";
 import { notFoundErrors, type ReportError } from "../../output/report.ts";
+import { reviewAll } from "../../rights/access-review.ts";
+import { missingRole, type Needs, renderNeeds } from "../../rights/needs.ts";
+import { allWanted, permissionsFor } from "../../rights/permissions.ts";
 import { targetsOf, unreadErrors } from "../../spokes/read-clusters.ts";
 import { findWays } from "../../spokes/wayless.ts";
-import { reviewAll } from "./access-review.ts";
 import {
   type InstallationAt,
   missingRoleText,
@@ -22,8 +24,6 @@ import {
   permissionTable,
 } from "./can-i-text.ts";
 import { findComponents } from "./find-components.ts";
-import { missingRole, type Needs, renderNeeds } from "./needs.ts";
-import { allWanted, permissionsFor } from "./permissions.ts";
 
 /** Flags of `can-i` for clusters. */
 interface PermissionFlags {

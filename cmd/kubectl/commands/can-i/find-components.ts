@@ -9,14 +9,14 @@ import {
 } from "../../../../api/component.ts";
 import { componentId, targetId } from "../../../../api/keys.ts";
 import { knownResource } from "../../../../api/resources.ts";
+import type { Target } from "../../findings/diagnosis.ts";
+import { findTargets } from "../../findings/targets.ts";
 import type { Flags } from "../../flags.ts";
 import { componentOf, listInstallations, NotServedError } from "../../hub/installations.ts";
+import { bareComponent } from "../../rights/needs.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
 import { mapLimited } from "../../spokes/read-clusters.ts";
 import { ifDenied } from "../../spokes/spoke-reading.ts";
-import type { Target } from "../diagnose/diagnosis.ts";
-import { findTargets } from "../diagnose/targets.ts";
-import { bareComponent } from "./needs.ts";
 
 /** What the arguments select: installations, and installed or possible components of ClusterProfiles. */
 interface FoundComponents {

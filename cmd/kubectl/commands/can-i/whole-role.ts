@@ -1,12 +1,12 @@
 import { namedReleases } from "../../compare/named-releases.ts";
+import { yamlOfObject } from "../../compare/objects-text.ts";
 import { UsageError } from "../../errors.ts";
 import type { Fleet } from "../../fleet/fleet.ts";
 import type { Answer } from "../../main/report.ts";
 import { renderJson } from "../../output/output-format.ts";
+import { clusterRoleOf, loadEverything, spokeRoleName } from "../../rights/needs.ts";
+import { allWanted, permissionsFor } from "../../rights/permissions.ts";
 import { readNames } from "../../selection/selection.ts";
-import { yamlOfObject } from "../render/objects-text.ts";
-import { clusterRoleOf, loadEverything, spokeRoleName } from "./needs.ts";
-import { allWanted, permissionsFor } from "./permissions.ts";
 
 /** The ClusterRole for everything that a version, or one kind of it, can install. Throws UsageError, and FleetError without release files. */
 export async function wholeRole(fleet: Fleet, version: string | undefined): Promise<Answer> {

@@ -1,6 +1,10 @@
 import { plainText } from "../../../../api/foreign-text.ts";
 import type { ActionInput } from "../../action.ts";
 import { openRendering } from "../../compare/open-rendering.ts";
+import type { CheckFlags, CheckItem, CheckReport } from "../../findings/checks/check-item.ts";
+import { checkExitCode, checkFleet } from "../../findings/checks/check.ts";
+import { expiryWindow } from "../../findings/checks/expiry.ts";
+import { prepareWalk } from "../../findings/prepare-walk.ts";
 import type { Fleet } from "../../fleet/fleet.ts";
 import { hubSource } from "../../hub/open-hub.ts";
 import type { Report } from "../../main/report.ts";
@@ -11,19 +15,15 @@ import { orNone, type Table } from "../../output/table.ts";
 import { wrappedStep } from "../../output/text-width.ts";
 import { componentReader } from "../../selection/component-files.ts";
 import { withUsageErrors } from "../../selection/input-files.ts";
-import { prepareWalk } from "../diagnose/prepare-walk.ts";
-import type { CheckFlags, CheckItem, CheckReport } from "./check-item.ts";
-import { checkExitCode, checkFleet } from "./check.ts";
-import { expiryWindow } from "./expiry.ts";
 
 /** Checks the fleet, or shows what `gather` has found when it wrote a bundle. Throws UsageError. */
 export async function readChecks(fleet: Fleet, options: CheckFlags): Promise<Report<CheckItem>> {
-  const { flags, signal } = fleet;
+  const { flags } = fleet;
   const input = fleet.asInput(options);
   const report =
     flags.recorded === undefined
       ? await checkLive(fleet, input)
-      : await (await import("../../bundle/recorded-check.ts")).recordedCheck(input, signal);
+      : await (await import("../../bundle/recorded-check.ts")).recordedCheck(fleet, options);
   const { summary, errors, complete, cliVersion } = report;
   const isText = flags.output === "short" || flags.output === "junit";
   const width = widthOf(input.terminal.stderr);

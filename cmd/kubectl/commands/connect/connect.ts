@@ -16,12 +16,11 @@ import type { Answer } from "../../main/report.ts";
 import type { Talk } from "../../main/talk.ts";
 import { renderJson } from "../../output/output-format.ts";
 import { words } from "../../output/steps.ts";
-import type { ClusterAccess, SpokeWays } from "../../spokes/cluster-access.ts";
-import { openClusterAccess } from "../../spokes/open-cluster-access.ts";
+import type { SpokeWays } from "../../spokes/cluster-access.ts";
+import { execUserOf, kubeconfigOf, runningProgram, spokeEntry } from "../../spokes/exec-user.ts";
 import { makePrivateFolder, type PrivateFolder } from "../../spokes/private-folder.ts";
 import { isPulled } from "../../spokes/read-clusters.ts";
 import { pullOnly, waysOf } from "../../spokes/spoke-reading.ts";
-import { execUserOf, kubeconfigOf, runningProgram, spokeEntry } from "../kubeconfig/exec-user.ts";
 
 /** Starts a shell or a command for one cluster. The exit code is that of the shell or the command. */
 export async function connectCluster(fleet: Fleet, talk: Talk): Promise<Answer> {
@@ -66,15 +65,17 @@ function wantedOf({ args, terminal }: ActionInput<object>): Wanted {
 /** The way to the cluster of a profile. Throws UsageError for a cluster that pulls and has none, and FleetError for any other. */
 async function wayTo(
   profile: ClusterProfile,
-  { ways, access }: { readonly ways: SpokeWays; readonly access: ClusterAccess },
-  signal: AbortSignal,
+  ways: SpokeWays,
+  fleet: Fleet,
 ): Promise<ResolvedAccess> {
   try {
     return ways.resolve(profile);
   } catch (error) {
     const cluster = profileId(profile);
     const all = { names: [], kinds: allKinds };
-    const components = await listInstallations(access, all, signal).catch(() => []);
+    const components = await listInstallations(await fleet.access(), all, fleet.signal).catch(
+      () => [],
+    );
     if (!isPulled(components, cluster)) throw error;
     throw new UsageError(`${cluster}: ${pullOnly.state} ${pullOnly.reason}: ${pullOnly.message}`, [
       words("kubectl", "knfleet", "status", "-A", `--cluster=${cluster}`),
@@ -89,13 +90,15 @@ interface Found {
 }
 
 /** Looks up the cluster on the hub, and closes the connection to the hub before the shell starts. */
-async function lookUp(name: string, { env, flags, signal }: Fleet): Promise<Found> {
-  await using access = await openClusterAccess(flags, { env, spokes: true }, signal);
+async function lookUp(name: string, given: Fleet): Promise<Found> {
+  await using fleet = given.with({});
+  const { env, flags, signal } = fleet;
+  const access = await fleet.access();
   const ways = await waysOf(access);
   const profile = await findProfile(name, { access, flags }, signal);
   const cluster = profileId(profile);
   const exec = execUserOf(flags, { env, program: runningProgram() })(cluster);
-  const { endpoint } = await wayTo(profile, { ways, access }, signal);
+  const { endpoint } = await wayTo(profile, ways, fleet);
   const config = kubeconfigOf([spokeEntry(cluster, endpoint, exec)]);
   return { cluster, config, isHealthy: isHealthy(profile) };
 }

@@ -1,3 +1,4 @@
+import { vantages } from "../../findings/vantages.ts";
 import {
   agreementFlag,
   chosen,
@@ -10,7 +11,6 @@ import {
 } from "../../main/command-flags.ts";
 import { command } from "../../main/command.ts";
 import { selectionArguments } from "../../main/tool-arguments.ts";
-import { vantages } from "./vantages.ts";
 
 /** `diagnose`: walks the whole path to a spoke and finds the root cause. */
 export const diagnose = command({
@@ -54,6 +54,8 @@ export const diagnose = command({
   },
   document: "Diagnosis",
   tool: selectionArguments,
+  // A walk reaches spokes step by step, by itself.
+  reachesSpokes: false,
   pages: "one",
   run: async (fleet, options) =>
     (await import("./diagnose-report.ts")).diagnoseTargets(fleet, options),

@@ -1,6 +1,8 @@
 import { plainText } from "../../../../api/foreign-text.ts";
 import { targetId } from "../../../../api/keys.ts";
 import { describe } from "../../../../api/kubernetes.ts";
+import { type Diff, diffExitCode, type DiffItem, type DiffList } from "../../compare/diff-list.ts";
+import { diff } from "../../compare/diff.ts";
 import { openRendering } from "../../compare/open-rendering.ts";
 import type { RenderingFlags } from "../../compare/rendering-options.ts";
 import type { Fleet } from "../../fleet/fleet.ts";
@@ -8,19 +10,15 @@ import type { Looks, Report } from "../../main/report.ts";
 import { type Columns, onCluster, shortened, toned, wide } from "../../output/columns.ts";
 import { objectLine, shortNameOf } from "../../output/names.ts";
 import { type Commands, commandsOf, stepLine, words } from "../../output/steps.ts";
-import { type Diff, diffExitCode, type DiffItem, type DiffList } from "./diff-list.ts";
 import { diffText, externalDiff, type NamedChanges, runExternalDiff } from "./diff-text.ts";
-import { diff } from "./diff.ts";
 
 /** How clusters, or those of a bundle, differ from what the controller makes of them. Throws only when the hub cannot be read, and UsageError. */
 export async function diffReport(fleet: Fleet, options: RenderingFlags): Promise<Report<DiffItem>> {
-  const { flags, signal } = fleet;
+  const { flags } = fleet;
   const found =
     flags.recorded === undefined
       ? await readDiff(fleet, options)
-      : await (
-          await import("../../bundle/recorded-diff.ts")
-        ).recordedDiff(fleet.asInput({}), signal);
+      : await (await import("../../bundle/recorded-diff.ts")).recordedDiff(fleet);
   fleet.endProgress();
   const { items, summary, errors, complete, cliVersion } = found.list;
   const text = flags.outputGiven ? undefined : await textOf(found, fleet);

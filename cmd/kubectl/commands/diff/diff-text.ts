@@ -6,11 +6,11 @@ import { join } from "node:path";
 import { byText } from "../../../../api/fields.ts";
 import { groupOf, type Manifest } from "../../../../api/kubernetes.ts";
 import type { ObjectChange } from "../../compare/compare.ts";
+import { yamlOfObject } from "../../compare/objects-text.ts";
+import { objectDiff } from "../../compare/unified-diff.ts";
 import { UsageError } from "../../errors.ts";
 import { documentOutput, type Terminal } from "../../output/terminal.ts";
 import { makePrivateFolder } from "../../spokes/private-folder.ts";
-import { yamlOfObject } from "../render/objects-text.ts";
-import { objectDiff } from "../render/unified-diff.ts";
 
 /** Changes of the objects of one cluster, with the labels of both sides. */
 export interface NamedChanges {

@@ -37,7 +37,7 @@ export const events = command({
     const filter = { types, sinceMs: since, live };
     return watch
       ? await (await import("./watch-events.ts")).followEvents(fleet, filter)
-      : await (await import("./events.ts")).readEvents(fleet, filter);
+      : await (await import("../../fleet/events.ts")).readEvents(fleet, filter);
   },
 });
 

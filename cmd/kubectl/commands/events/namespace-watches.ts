@@ -2,8 +2,8 @@ import { ApiError } from "../../../../access/kube/api-error.ts";
 import type { KubeClient } from "../../../../access/kube/kube-client.ts";
 import { Reflector } from "../../../../access/kube/reflector.ts";
 import { systemClock } from "../../../../access/time/system-clock.ts";
+import { eventResource, type EventItem } from "../../fleet/events.ts";
 import { eventFactOf } from "../../hub/event-fact.ts";
-import { eventResource, type EventItem } from "./events.ts";
 
 const maxBackoffMs = 5_000;
 const mostFailures = 5;

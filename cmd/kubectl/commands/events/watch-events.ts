@@ -6,6 +6,15 @@ import { systemClock } from "../../../../access/time/system-clock.ts";
 import type { Component } from "../../../../api/component.ts";
 import { targetId } from "../../../../api/keys.ts";
 import { checkStreamFlags } from "../../action.ts";
+import {
+  columns,
+  type EventFilter,
+  type EventItem,
+  hubEventsOf,
+  isAsked,
+  placesOnSpoke,
+  readEvents,
+} from "../../fleet/events.ts";
 import type { Fleet } from "../../fleet/fleet.ts";
 import { followComponents } from "../../hub/hub-changes.ts";
 import { following } from "../../main/following.ts";
@@ -15,15 +24,6 @@ import type { Selection } from "../../selection/selection.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
 import { isRemote } from "../../spokes/live-view.ts";
 import { isPulled, openLastingSpoke, type ReadLimits } from "../../spokes/read-clusters.ts";
-import {
-  columns,
-  type EventFilter,
-  type EventItem,
-  hubEventsOf,
-  isAsked,
-  placesOnSpoke,
-  readEvents,
-} from "./events.ts";
 import { NamespaceWatches } from "./namespace-watches.ts";
 
 /** The present Events, and then each new or repeated Event. */

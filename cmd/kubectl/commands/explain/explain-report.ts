@@ -1,8 +1,8 @@
 import { knfCodes } from "../../../../api/knf/knf-codes.ts";
+import { explain, explainable, type Explanation } from "../../findings/words/explain.ts";
 import type { Fleet } from "../../fleet/fleet.ts";
 import type { Report } from "../../main/report.ts";
 import { type Columns, shortened } from "../../output/columns.ts";
-import { explain, explainable, type Explanation } from "./explain.ts";
 
 /** What the words of the arguments mean, or all words. Asks no server and reads no file. */
 export function explainWords({ args, flags }: Pick<Fleet, "args" | "flags">): Report<Explanation> {

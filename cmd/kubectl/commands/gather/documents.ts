@@ -1,4 +1,3 @@
-import type { ActionInput } from "../../action.ts";
 import {
   type Bundle,
   checkFile,
@@ -7,16 +6,14 @@ import {
   logsFile,
   notCompared,
 } from "../../bundle/bundle.ts";
+import type { KnownSecrets } from "../../bundle/known-secrets.ts";
 import type { RenderingFlags } from "../../compare/rendering-options.ts";
 import { messageOf, UsageError } from "../../errors.ts";
 import { failureReason } from "../../failure.ts";
-import { Fleet } from "../../fleet/fleet.ts";
+import type { Flags } from "../../flags.ts";
+import type { Fleet } from "../../fleet/fleet.ts";
 import { documentOf } from "../../main/print-report.ts";
 import { countedReading, type OnProgress } from "../../output/progress.ts";
-import type { Selection } from "../../selection/selection.ts";
-import type { ClusterAccess } from "../../spokes/cluster-access.ts";
-import type { ReadLimits } from "../../spokes/read-clusters.ts";
-import type { KnownSecrets } from "./known-secrets.ts";
 
 /** Flags of `gather` alone. */
 export interface GatherFlags extends RenderingFlags {
@@ -26,8 +23,6 @@ export interface GatherFlags extends RenderingFlags {
   readonly diff?: boolean;
 }
 
-type GatherInput = ActionInput<GatherFlags>;
-
 /** Documents of other commands, by file name, and why some of them are missing. */
 export interface Documents {
   readonly documents: Readonly<Record<string, unknown>>;
@@ -36,17 +31,8 @@ export interface Documents {
 
 const noDocuments: Documents = { documents: {}, errors: [] };
 
-interface LogDeps {
-  readonly access: ClusterAccess;
-  readonly limits: ReadLimits;
-  /** False: the hub alone. */
-  readonly live: boolean;
-  readonly now: () => Date;
-}
-
 interface DocumentDeps {
-  readonly logs: LogDeps;
-  readonly selection: Selection;
+  readonly options: GatherFlags;
   readonly onCredential: KnownSecrets["credential"];
   /** Called when a document is begun and when it is made. */
   readonly onProgress: OnProgress;
@@ -59,38 +45,29 @@ interface DocumentDeps {
  * goes without it.
  */
 export async function gatherDocuments(
-  input: GatherInput,
-  deps: DocumentDeps,
-  signal: AbortSignal,
+  fleet: Fleet,
+  { options, onCredential, onProgress, isWhole }: DocumentDeps,
 ): Promise<Documents> {
-  const { logs, selection, onCredential, onProgress, isWhole } = deps;
-  const tail = readTail(input.options.tail ?? "500");
-  const hasChecks = logs.live && isWhole;
-  const total = 1 + (logs.live ? 2 : 0) + (hasChecks ? 1 : 0);
+  const { reachesSpokes: live } = fleet;
+  const tail = readTail(options.tail ?? "500");
+  const hasChecks = live && isWhole;
+  const total = 1 + (live ? 2 : 0) + (hasChecks ? 1 : 0);
   const counted = countedReading(total, onProgress);
   const read = await Promise.all([
-    logs.live
+    live
       ? counted("walks", () =>
-          readDocument("The walks were not made: ", () => gatherWalks(input, onCredential, signal)),
+          readDocument("The walks were not made: ", () => gatherWalks(fleet, onCredential)),
         )
       : noDocuments,
-    counted("logs", () =>
-      readDocument("The logs were not read: ", () =>
-        gatherLogs(input, { logs, selection, tail }, signal),
-      ),
-    ),
+    counted("logs", () => readDocument("The logs were not read: ", () => gatherLogs(fleet, tail))),
   ]);
   // Each of these sends many requests to every cluster, so they run one after the other.
   const checks = hasChecks
     ? await counted("checks", () =>
-        readDocument("The checks were not made: ", () =>
-          gatherChecks(input, { logs, onCredential }, signal),
-        ),
+        readDocument("The checks were not made: ", () => gatherChecks(fleet, onCredential)),
       )
     : noDocuments;
-  const diffs = logs.live
-    ? await counted("comparison", () => readDiffs(input, { logs, selection }, signal))
-    : noDocuments;
+  const diffs = live ? await counted("comparison", () => readDiffs(fleet, options)) : noDocuments;
   const found = [...read, checks, diffs];
   return {
     documents: Object.assign({}, ...found.map(({ documents }) => documents)),
@@ -98,17 +75,13 @@ export async function gatherDocuments(
   };
 }
 
-async function readDiffs(
-  input: GatherInput,
-  deps: Pick<DocumentDeps, "logs" | "selection">,
-  signal: AbortSignal,
-): Promise<Documents> {
+async function readDiffs(fleet: Fleet, options: GatherFlags): Promise<Documents> {
   // A bundle that is gathered again still says why it holds no diff.
-  const errors = (input.flags.recorded?.errors ?? []).flatMap(({ reason, message }) =>
+  const errors = (fleet.flags.recorded?.errors ?? []).flatMap(({ reason, message }) =>
     message.startsWith(notCompared) ? [{ reason, message, cluster: null }] : [],
   );
   if (errors.length > 0) return { documents: {}, errors };
-  return await readDocument(notCompared, () => gatherDiffs(input, deps, signal));
+  return await readDocument(notCompared, () => gatherDiffs(fleet, options));
 }
 
 /** `what`: the beginning of the error. */
@@ -133,76 +106,65 @@ function readTail(text: string): number {
 const maxStreams = 200;
 
 /** Reads the last log lines; of a recorded fleet those that its bundle has. */
-async function gatherLogs(
-  input: GatherInput,
-  { logs, selection, tail }: Pick<DocumentDeps, "logs" | "selection"> & { readonly tail: number },
-  signal: AbortSignal,
-): Promise<Documents["documents"]> {
-  if (tail === 0 || input.flags.recorded?.documents.has(logsFile) === false) return {};
-  const { readLogs } = await import("../logs/read-logs.ts");
-  const { access, limits, live, now } = logs;
-  const options = { reachesSpokes: live, selects: true, opened: { access, selection, limits } };
-  await using fleet = new Fleet(input, options, signal);
+async function gatherLogs(fleet: Fleet, tail: number): Promise<Documents["documents"]> {
+  const { flags, now, reachesSpokes: live } = fleet;
+  if (tail === 0 || flags.recorded?.documents.has(logsFile) === false) return {};
+  const { readLogs } = await import("../../fleet/read-logs.ts");
   const filter = { sinceTime: undefined, tail, container: undefined, maxStreams };
   return { [logsFile]: documentOf("LogList", await readLogs(fleet, filter, live), now()) };
 }
 
 async function gatherWalks(
-  input: GatherInput,
+  fleet: Fleet,
   onCredential: KnownSecrets["credential"],
-  signal: AbortSignal,
 ): Promise<Documents["documents"]> {
-  const { walk } = await import("../diagnose/diagnose-report.ts");
+  const { walkFleet } = await import("../../findings/walk-fleet.ts");
   const { recordedDiagnosis } = await import("../../bundle/recorded-diagnosis.ts");
-  const quiet = quietInput(input);
+  await using quiet = fleet.with({ flags: quietFlags(fleet) });
   const report =
-    input.flags.recorded === undefined
-      ? await walk(quiet, { onCredential }, signal)
-      : await recordedDiagnosis(quiet, signal);
+    fleet.flags.recorded === undefined
+      ? await walkFleet(quiet, {}, { onCredential })
+      : await recordedDiagnosis(quiet, {});
   return { [diagnosisFile]: report };
 }
 
 async function gatherChecks(
-  input: GatherInput,
-  { logs: { access, limits }, onCredential }: Pick<DocumentDeps, "logs" | "onCredential">,
-  signal: AbortSignal,
+  fleet: Fleet,
+  onCredential: KnownSecrets["credential"],
 ): Promise<Documents["documents"]> {
-  const quiet = quietInput(input);
-  const { recorded } = input.flags;
+  await using quiet = fleet.with({ flags: quietFlags(fleet) });
+  const { recorded } = fleet.flags;
   if (recorded !== undefined) {
     if (!recorded.documents.has(checkFile)) return {};
     const { recordedCheck } = await import("../../bundle/recorded-check.ts");
-    return { [checkFile]: await recordedCheck(quiet, signal) };
+    return { [checkFile]: await recordedCheck(quiet, {}) };
   }
-  const { checkWholeFleet } = await import("../check/check.ts");
-  return { [checkFile]: await checkWholeFleet(quiet, { access, limits, onCredential }, signal) };
+  const { checkWholeFleet } = await import("../../findings/checks/check.ts");
+  return { [checkFile]: await checkWholeFleet(quiet, { onCredential }) };
 }
 
 /** Compares the clusters when `--diff` asks for it; of a recorded fleet takes the comparison that its bundle has. */
 async function gatherDiffs(
-  input: GatherInput,
-  { logs: { access, limits, now }, selection }: Pick<DocumentDeps, "logs" | "selection">,
-  signal: AbortSignal,
+  fleet: Fleet,
+  { diff: isWanted, manifestsFrom, manifestSource, spokeNamespace }: GatherFlags,
 ): Promise<Documents["documents"]> {
-  const { recorded } = input.flags;
+  const { flags, now, signal } = fleet;
+  const { recorded } = flags;
   const isThere = recorded?.documents.has(diffFile) === true;
-  if (!isThere && input.options.diff !== true) return {};
+  if (!isThere && isWanted !== true) return {};
   const { asRecorded, recordedDiff } = await import("../../bundle/recorded-diff.ts");
-  if (recorded !== undefined) {
-    return { [diffFile]: asRecorded(await recordedDiff(quietInput(input), signal)) };
-  }
-  const { diff } = await import("../diff/diff.ts");
+  if (recorded !== undefined) return { [diffFile]: asRecorded(await recordedDiff(fleet)) };
+  const { diff } = await import("../../compare/diff.ts");
   const { openRendering } = await import("../../compare/open-rendering.ts");
-  const { manifestsFrom, manifestSource, spokeNamespace } = input.options;
-  const named = { manifestsFrom, manifestSource, spokeNamespace };
-  const rendering = { ...input, options: named };
+  const access = await fleet.access();
+  const rendering = fleet.asInput({ manifestsFrom, manifestSource, spokeNamespace });
   await using settings = await openRendering(rendering, access, signal);
-  const deps = { access, limits, settings, now };
-  return { [diffFile]: asRecorded(await diff(selection, deps, signal)) };
+  const deps = { access, limits: fleet.limits(), settings, now };
+  return { [diffFile]: asRecorded(await diff(await fleet.selection(), deps, signal)) };
 }
 
-/** The command line for another command: without the options of `gather`, and without notes. */
-function quietInput(input: GatherInput) {
-  const { onNote: _, ...flags } = input.flags;
-  return { ...input, options: {}, flags: { ...flags, quiet: true } };
+/** The flags for another command without notes. */
+function quietFlags({ flags }: Fleet): Flags {
+  const { onNote: _, ...others } = flags;
+  return { ...others, quiet: true };
 }

@@ -5,13 +5,16 @@ import { withTimeout } from "../../../../access/time/deadline.ts";
 import { systemClock } from "../../../../access/time/system-clock.ts";
 import { allKinds } from "../../../../api/component.ts";
 import { isReason, reasons } from "../../../../api/reasons.ts";
-import { type ActionInput, openReading, selectionOf } from "../../action.ts";
+import { openReading } from "../../action.ts";
 import { type Bundle, notCompared, type RecordedCluster } from "../../bundle/bundle.ts";
+import { KnownSecrets, SecretDigests } from "../../bundle/known-secrets.ts";
 import { recordedFleet } from "../../bundle/read-bundle.ts";
 import { recordedAccess } from "../../bundle/recorded-client.ts";
 import type { ArchiveFile } from "../../bundle/tar.ts";
+import { bundleOf, checkFiles, Redactor, writeBundle } from "../../bundle/write-bundle.ts";
 import { type ExitCode, exitCodes, UsageError } from "../../errors.ts";
 import type { Fleet } from "../../fleet/fleet.ts";
+import { status } from "../../fleet/status.ts";
 import { MalformedObjects } from "../../hub/malformed-objects.ts";
 import type { Report } from "../../main/report.ts";
 import { unreadNotes } from "../../output/notes.ts";
@@ -19,13 +22,9 @@ import { sharedProgress } from "../../output/progress.ts";
 import { notFoundErrors } from "../../output/report.ts";
 import { stepLine, words } from "../../output/steps.ts";
 import { orNone, type Table } from "../../output/table.ts";
-import { openClusterAccess } from "../../spokes/open-cluster-access.ts";
-import { statusHtml } from "../status/status-html.ts";
-import { status } from "../status/status.ts";
+import { statusHtml } from "../../page/status-html.ts";
 import { type Documents, gatherDocuments, type GatherFlags } from "./documents.ts";
 import { gather, isWholeFleet, objectNames, mapRows } from "./gather.ts";
-import { KnownSecrets, SecretDigests } from "./known-secrets.ts";
-import { bundleOf, checkFiles, Redactor, writeBundle } from "./write-bundle.ts";
 
 // The command reads much of every cluster, so it has more time than others.
 const defaultTimeoutMs = 10 * 60_000;
@@ -43,11 +42,7 @@ export async function gatherBundle(
     ]);
   }
   const known = new KnownSecrets();
-  const { clusters, isWhole, missing, namespace, rest } = await collect(
-    fleet.asInput(options),
-    known,
-    signal,
-  );
+  const { clusters, isWhole, missing, namespace, rest } = await collect(fleet, options, known);
   // A bundle has digests in place of values already.
   const digested = flags.recorded === undefined ? digestSecrets(clusters, known) : clusters;
   for (const name of objectNames(digested)) known.name(name);
@@ -133,32 +128,26 @@ interface Collected {
 }
 
 async function collect(
-  input: ActionInput<GatherFlags>,
+  given: Fleet,
+  options: GatherFlags,
   known: KnownSecrets,
-  signal: AbortSignal,
 ): Promise<Collected> {
-  const { args, flags, options, terminal } = input;
-  const { env, now } = terminal;
-  const live = options.live ?? true;
-  const onCredential = known.credential.bind(known);
+  const { flags } = given;
   const timeoutMs = flags.timeoutGiven ? flags.timeoutMs : defaultTimeoutMs;
-  const deadline = withTimeout(systemClock, timeoutMs, signal);
-  await using access = await openClusterAccess(
-    flags,
-    { env, spokes: live, onCredential },
-    deadline,
-  );
-  const selection = selectionOf(args, flags, access);
+  const signal = withTimeout(systemClock, timeoutMs, given.signal);
+  const onCredential = known.credential.bind(known);
+  await using fleet = given.with({ signal, onCredential });
+  const [access, selection] = [await fleet.access(), await fleet.selection()];
   const isWhole = isWholeFleet(selection) && flags.recorded?.isWhole !== false;
-  const reading = openReading(flags, terminal, "parts");
+  const reading = openReading(flags, fleet.asInput({}).terminal, "parts");
   const [ofClusters, ofDocuments] = sharedProgress(reading.limits.onProgress);
   const spokeTimeoutMs = flags.spokeTimeoutGiven ? flags.spokeTimeoutMs : defaultSpokeTimeoutMs;
   const limits = { ...reading.limits, spokeTimeoutMs, onProgress: undefined };
-  const logs = { access, limits, live, now };
-  const documents = { logs, selection, onCredential, onProgress: ofDocuments, isWhole };
+  await using opened = fleet.with({ opened: { access, selection, limits } });
+  const documents = { options, onCredential, onProgress: ofDocuments, isWhole };
   const [gathered, rest] = await Promise.all([
-    gather({ access, selection, limits: { ...limits, onProgress: ofClusters } }, deadline),
-    gatherDocuments(input, documents, deadline),
+    gather({ access, selection, limits: { ...limits, onProgress: ofClusters } }, signal),
+    gatherDocuments(opened, documents),
   ]).finally(reading.end);
   return {
     clusters: gathered.clusters,

@@ -6,7 +6,7 @@ import { type Document, isMap, isSeq, parseDocument, YAMLSeq } from "yaml";
 import { UsageError } from "../../errors.ts";
 import { writePrivateFile } from "../../output/private-file.ts";
 import { words } from "../../output/steps.ts";
-import { isOurUser, type SpokeEntry } from "./exec-user.ts";
+import { isOurUser, type SpokeEntry } from "../../spokes/exec-user.ts";
 
 /** Effect of a merge on one context. */
 export interface ContextChange {

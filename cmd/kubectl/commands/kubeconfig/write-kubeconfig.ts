@@ -13,14 +13,14 @@ import { renderJson, renderYaml } from "../../output/output-format.ts";
 import type { ReportError } from "../../output/report.ts";
 import type { Terminal } from "../../output/terminal.ts";
 import type { ClusterAccess, SpokeWays } from "../../spokes/cluster-access.ts";
-import { unreadBecause, waysOf } from "../../spokes/spoke-reading.ts";
 import {
   execUserOf,
   kubeconfigOf,
   lastingProgram,
   spokeEntry,
   type SpokeEntry,
-} from "./exec-user.ts";
+} from "../../spokes/exec-user.ts";
+import { unreadBecause, waysOf } from "../../spokes/spoke-reading.ts";
 import { changeKubeconfig, type ContextChange, mergedKubeconfig } from "./merged-kubeconfig.ts";
 
 interface Options {

@@ -3,12 +3,12 @@ import { pause } from "../../../../access/time/clock.ts";
 import { isAborted, withTimeout } from "../../../../access/time/deadline.ts";
 import type { Semaphore } from "../../../../access/time/semaphore.ts";
 import { systemClock } from "../../../../access/time/system-clock.ts";
+import { type LogFilter, streamLimitError, wantedSources } from "../../fleet/read-logs.ts";
 import { partingMs } from "../../hub/hub-changes.ts";
 import { troubleOf, type Troubles } from "../../output/report.ts";
+import type { LogSource } from "../../spokes/log-line.ts";
 import type { LastingSpoke } from "../../spokes/read-clusters.ts";
 import { followContainer, FollowedContainer, type FollowSink } from "./follow-container.ts";
-import type { LogSource } from "./log-line.ts";
-import { type LogFilter, streamLimitError, wantedSources } from "./read-logs.ts";
 
 const pollMs = 5_000;
 /** Part of the pause for each followed cluster, so that the rate of requests does not grow with the number of clusters. */

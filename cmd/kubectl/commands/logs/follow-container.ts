@@ -1,9 +1,9 @@
 import { ApiError } from "../../../../access/kube/api-error.ts";
 import type { KubeClient, LogRef } from "../../../../access/kube/kube-client.ts";
 import { Follower } from "../../../../access/time/deadline.ts";
+import { hasNoLog, sourceError, type LogFilter } from "../../fleet/read-logs.ts";
 import type { ReportError } from "../../output/report.ts";
-import { itemOf, type LogItem, type LogSource } from "./log-line.ts";
-import { hasNoLog, sourceError, type LogFilter } from "./read-logs.ts";
+import { itemOf, type LogItem, type LogSource } from "../../spokes/log-line.ts";
 
 /** Receiver of followed lines. */
 export interface FollowSink {

@@ -2,16 +2,16 @@ import { Follower } from "../../../../access/time/deadline.ts";
 import { Semaphore } from "../../../../access/time/semaphore.ts";
 import type { Component } from "../../../../api/component.ts";
 import { targetId } from "../../../../api/keys.ts";
+import { type LogFilter, controllerUnseen } from "../../fleet/read-logs.ts";
 import { followComponents } from "../../hub/hub-changes.ts";
 import { type ReportError, Troubles } from "../../output/report.ts";
 import type { Selection } from "../../selection/selection.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
 import { isRemote } from "../../spokes/live-view.ts";
+import { findControllerSources, isAbout, findSpokeSources } from "../../spokes/log-line.ts";
 import { isPulled, openLastingSpoke, type ReadLimits } from "../../spokes/read-clusters.ts";
 import { followCluster, type FollowedCluster, type FollowContext } from "./follow-cluster.ts";
 import type { FollowSink } from "./follow-container.ts";
-import { findControllerSources, isAbout, findSpokeSources } from "./log-line.ts";
-import { type LogFilter, controllerUnseen } from "./read-logs.ts";
 
 interface FollowOptions {
   readonly access: ClusterAccess;

@@ -2,14 +2,14 @@ import { componentKeyOf } from "../../../../api/component.ts";
 import { plainText } from "../../../../api/foreign-text.ts";
 import { checkStreamFlags } from "../../action.ts";
 import type { Fleet } from "../../fleet/fleet.ts";
+import { type LogFilter, readLogs } from "../../fleet/read-logs.ts";
 import { listInstallations } from "../../hub/installations.ts";
 import { following } from "../../main/following.ts";
 import type { Looks, Report } from "../../main/report.ts";
 import { notFoundErrors } from "../../output/report.ts";
 import { missingNames } from "../../selection/selection.ts";
+import type { LogItem } from "../../spokes/log-line.ts";
 import { followLogs } from "./follow-logs.ts";
-import type { LogItem } from "./log-line.ts";
-import { type LogFilter, readLogs } from "./read-logs.ts";
 
 /** Flags of `logs`. */
 interface LogsFlags {

@@ -18,9 +18,9 @@ import type { ActionInput, CommandEntry } from "../../action.ts";
 import { clientVersion } from "../../client-version.ts";
 import { type ExitCode, exitCodes, messageOf, UsageError } from "../../errors.ts";
 import type { Output } from "../../output/terminal.ts";
-import { runTool, type ToolAnswer } from "./run-tool.ts";
-import { checkedArguments } from "./tool-arguments.ts";
-import { type Tool, toolsFor } from "./tools.ts";
+import { runTool, type ToolAnswer } from "../../tools/run-tool.ts";
+import { checkedArguments } from "../../tools/tool-arguments.ts";
+import { type Tool, toolsFor } from "../../tools/tools.ts";
 
 type Input = ActionInput<object>;
 

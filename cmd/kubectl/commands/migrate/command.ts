@@ -1,4 +1,5 @@
 import type { CommandGroup } from "../../action.ts";
+import { timeoutText } from "../../exit-codes.ts";
 import { agreementFlag, toggle } from "../../main/command-flags.ts";
 import { command, noArguments } from "../../main/command.ts";
 
@@ -17,7 +18,7 @@ export const migrateGroup = (): CommandGroup => ({
 const text = `Without --apply it reads the hub and its clusters, prints the steps and the state of each, and writes nothing. With --apply it shows the steps, asks once,
 and carries them out in order. Each look at the fleet says what is done, so a command that was interrupted goes on where it was when it is run again. Helm is not run: the
 exact command is printed, and the command goes on when it sees that it was done. At the end no Deployment may have other pods, and every component that was Ready is Ready
-again. Two operators at work at once are refused. --timeout ends the waiting with 124 (default 1h).`;
+again. Two operators at work at once are refused. ${timeoutText("the waiting")} (default 1h).`;
 
 const common = {
   args: noArguments,

@@ -4,13 +4,13 @@ import { systemClock } from "../../../../access/time/system-clock.ts";
 import { targetId } from "../../../../api/keys.ts";
 import { knownResource } from "../../../../api/resources.ts";
 import { UsageError } from "../../errors.ts";
-import { readEach, unreadErrors } from "../../spokes/read-clusters.ts";
 import {
   distinctRights,
   lackText,
   missingRights,
   rightsToDelete,
-} from "../register/missing-rights.ts";
+} from "../../rights/missing-rights.ts";
+import { readEach, unreadErrors } from "../../spokes/read-clusters.ts";
 import { clusterMs } from "./carry-out.ts";
 import { rightsToGiveBack } from "./give-back.ts";
 import { guardObjects } from "./guard-objects.ts";

@@ -21,10 +21,10 @@ import { UsageError } from "../../errors.ts";
 import { listSets } from "../../hub/fleet-sets.ts";
 import { hubViewOf, listInstallations } from "../../hub/installations.ts";
 import type { ReportError } from "../../output/report.ts";
+import { lackText, throwDenied } from "../../rights/missing-rights.ts";
 import { allSetKinds } from "../../selection/set-ref.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
 import { readEach, type ReadLimits, unreadErrors } from "../../spokes/read-clusters.ts";
-import { lackText, throwDenied } from "../register/missing-rights.ts";
 import { guardObjects } from "./guard-objects.ts";
 import type {
   AnchorState,

@@ -1,9 +1,9 @@
 import { type Component, componentKinds } from "../../../../api/component.ts";
 import { componentId } from "../../../../api/keys.ts";
 import { olderDuplicateOf } from "../../../../controller/reconcile/claims.ts";
+import { upstreamWayOut } from "../../findings/words/causes.ts";
 import { shortNameOf } from "../../output/names.ts";
 import { oneOfTwo, words } from "../../output/steps.ts";
-import { upstreamWayOut } from "../explain/causes.ts";
 import { isStuck, objectOf, type OrphanItem } from "./orphan.ts";
 
 /** Findings that need only the hub: two components on one cluster, and deletions that hang. */

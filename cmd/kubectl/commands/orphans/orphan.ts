@@ -10,9 +10,9 @@ import {
   guardLabels,
   managedByValue,
 } from "../../../../installation/anchor.ts";
+import type { OrphanFinding } from "../../findings/orphan-findings.ts";
 import { words } from "../../output/steps.ts";
 import { mapLimited } from "../../spokes/read-clusters.ts";
-import type { OrphanFinding } from "./orphan-findings.ts";
 
 /** One leftover or obstacle. */
 export interface OrphanItem {

@@ -1,7 +1,7 @@
 import type { ClusterProfileRef } from "../../../../api/component.ts";
+import type { PlanItem, PlannedChange } from "../../compare/plan-item.ts";
 import { clusterNames } from "../../output/names.ts";
 import { orNone, type Table } from "../../output/table.ts";
-import type { PlanItem, PlannedChange } from "./plan-item.ts";
 
 const shownFields = 3;
 const fewestOfFold = 3;

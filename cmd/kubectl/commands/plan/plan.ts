@@ -8,6 +8,15 @@ import { componentId, targetId } from "../../../../api/keys.ts";
 import { setContentOf } from "../../../../controller/reconcile/set-content.ts";
 import { waitsForStageMessage } from "../../../../controller/status/progress.ts";
 import { type Comparable, comparableOf, fetchSources } from "../../compare/comparable.ts";
+import { compareOnTarget } from "../../compare/diff.ts";
+import {
+  askHub,
+  findDuplicate,
+  type Look,
+  planItem,
+  type PlanItem,
+  type PlannedChange,
+} from "../../compare/plan-item.ts";
 import { remarkLines, type RenderSettings } from "../../compare/render-component.ts";
 import { readHubId } from "../../compare/target-installation.ts";
 import { type ExitCode, exitCodes } from "../../errors.ts";
@@ -18,15 +27,6 @@ import type { ComponentDocument } from "../../selection/component-documents.ts";
 import { readKubernetesVersion } from "../../spokes/kubernetes-version.ts";
 import { mapLimited, type ReadOne, targetsOf, unreadErrors } from "../../spokes/read-clusters.ts";
 import { findWays } from "../../spokes/wayless.ts";
-import { compareOnTarget } from "../diff/diff.ts";
-import {
-  askHub,
-  findDuplicate,
-  type Look,
-  planItem,
-  type PlanItem,
-  type PlannedChange,
-} from "./plan-item.ts";
 
 interface PlanSummary {
   readonly components: number;

@@ -9,17 +9,22 @@ import { whoAmI } from "../../../../controller/guard/whoami.ts";
 import type { Releases } from "../../../../render/release/releases.ts";
 import { versionRefusal } from "../../../../render/release/version.ts";
 import { type Comparable, comparableOf } from "../../compare/comparable.ts";
+import type { Look } from "../../compare/plan-item.ts";
 import type { RenderSettings } from "../../compare/render-component.ts";
+import {
+  storedVersionsOf,
+  type StoredVersions,
+  type Upgrade,
+  upgradeRights,
+} from "../../compare/upgrade.ts";
 import { installationError } from "../../output/report.ts";
+import { reviewAll } from "../../rights/access-review.ts";
+import { renderNeeds } from "../../rights/needs.ts";
+import { permissionsFor } from "../../rights/permissions.ts";
 import { readKubernetesVersion } from "../../spokes/kubernetes-version.ts";
 import { mapLimited, type ReadOne } from "../../spokes/read-clusters.ts";
 import { deniedMessage, ifDenied } from "../../spokes/spoke-reading.ts";
-import { reviewAll } from "../can-i/access-review.ts";
-import { renderNeeds } from "../can-i/needs.ts";
-import { permissionsFor } from "../can-i/permissions.ts";
-import type { Look } from "./plan-item.ts";
 import { lookAt } from "./plan.ts";
-import { storedVersionsOf, type StoredVersions, type Upgrade, upgradeRights } from "./upgrade.ts";
 
 /** What the cluster of a component says about its upgrade. */
 export interface UpgradeLook extends Pick<Upgrade, "rights" | "storedVersions"> {

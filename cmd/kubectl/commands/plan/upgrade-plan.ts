@@ -12,19 +12,24 @@ import {
   versionRefusal,
 } from "../../../../render/release/version.ts";
 import { fieldChanges } from "../../compare/comparable.ts";
+import { askHub, type HubAnswer, planItem, type PlanItem } from "../../compare/plan-item.ts";
 import { withSpec } from "../../compare/render-component.ts";
 import type { RenderSettings } from "../../compare/render-component.ts";
+import {
+  hopsTo,
+  type UpgradeRefusal,
+  refusalsOf,
+  type UpgradeFacts,
+} from "../../compare/upgrade.ts";
 import type { Fleet } from "../../fleet/fleet.ts";
 import { knfOf } from "../../output/knf-of.ts";
 import { nameKey } from "../../output/names.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
 import { mapLimited } from "../../spokes/read-clusters.ts";
 import { findWays } from "../../spokes/wayless.ts";
-import { askHub, type HubAnswer, planItem, type PlanItem } from "./plan-item.ts";
 import { type Planned, plannedOf, readLooks } from "./plan.ts";
 import { readUpgrades, type UpgradeLook } from "./upgrade-look.ts";
 import { readSetsAtVersion, type SetAtVersion } from "./upgrade-sets.ts";
-import { hopsTo, type Refusal, refusalsOf, type UpgradeFacts } from "./upgrade.ts";
 
 /** A component and what it would become. */
 interface Step {
@@ -179,19 +184,19 @@ function wayOf(
 
 const nothingFound = { kubernetesVersion: null, rights: null, storedVersions: null };
 
-function hubRefusals({ action, message }: HubAnswer): readonly Refusal[] {
+function hubRefusals({ action, message }: HubAnswer): readonly UpgradeRefusal[] {
   return action === "refused" ? [coded("Refused", message ?? "")] : [];
 }
 
 /** Why the cluster would refuse, where that is not known already. */
 function otherRefusals(
   blocked: UpgradeLook["look"]["blocked"],
-  known: readonly Refusal[],
-): readonly Refusal[] {
+  known: readonly UpgradeRefusal[],
+): readonly UpgradeRefusal[] {
   if (blocked === null || known.some(({ reason }) => reason === blocked.reason)) return [];
   return [coded(blocked.reason, blocked.message)];
 }
 
-function coded(reason: string, message: string): Refusal {
+function coded(reason: string, message: string): UpgradeRefusal {
   return { reason, code: knfOf(reason, { message }), message };
 }

@@ -2,12 +2,12 @@ import { ApiError } from "../../../../access/kube/api-error.ts";
 import { allKinds, type Component } from "../../../../api/component.ts";
 import { type FleetSet, setLabels } from "../../../../api/fleet-set.ts";
 import { ownerSetId, setId, targetId } from "../../../../api/keys.ts";
+import type { UpgradeSet } from "../../compare/upgrade.ts";
+import { readPlanFacts } from "../../hub/plan-facts.ts";
+import { planRollout, type RolloutPlanItem } from "../../hub/rollout-plan.ts";
 import { ownerSetOf, setsBeside } from "../../hub/set-view.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
 import { mapLimited } from "../../spokes/read-clusters.ts";
-import { readPlanFacts } from "../rollout/plan-facts.ts";
-import { planRollout, type RolloutPlanItem } from "../rollout/rollout-plan.ts";
-import type { UpgradeSet } from "./upgrade.ts";
 
 /** The set of a component, with the version that it would give the component. */
 export interface SetAtVersion {

@@ -1,4 +1,6 @@
 import { plainText } from "../../../../api/foreign-text.ts";
+import type { PlanItem } from "../../compare/plan-item.ts";
+import type { Upgrade } from "../../compare/upgrade.ts";
 import type { Fleet } from "../../fleet/fleet.ts";
 import type { Report } from "../../main/report.ts";
 import { clusterNames, codedReason, nameOf, shortNameOf } from "../../output/names.ts";
@@ -6,9 +8,7 @@ import { countOf } from "../../output/notes.ts";
 import { codedError, type ReportError } from "../../output/report.ts";
 import { type Commands, stepLine, words } from "../../output/steps.ts";
 import { type Cell, orNone, type Table } from "../../output/table.ts";
-import type { PlanItem } from "./plan-item.ts";
 import type { Planned } from "./plan.ts";
-import type { Upgrade } from "./upgrade.ts";
 
 const unknown: Cell = { text: "<unknown>", tone: "warning" };
 

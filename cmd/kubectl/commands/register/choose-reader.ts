@@ -73,17 +73,17 @@ export function chooseReader(
     const problem = problemOf(profile, file);
     return problem === undefined
       ? chosen
-      : { why: problem, next: [`The provider file is ${place}.`] };
+      : { error: problem, next: [`The provider file is ${place}.`] };
   }
   if (refusals.length === 0) {
     return {
-      why: `No provider of ${place} reads a Secret of the hub (secretreader or kubeconfig-secretreader)`,
+      error: `No provider of ${place} reads a Secret of the hub (secretreader or kubeconfig-secretreader)`,
       next: ["Add the provider below to the values of the chart; docs/providers.md has others."],
       lacksValues: true,
     };
   }
   return {
-    why: `No provider of ${place} may be used for this profile: ${refusals.join("; ")}`,
+    error: `No provider of ${place} may be used for this profile: ${refusals.join("; ")}`,
     next: [
       "Choose the namespace of the profile with -n, or change the rules in the values of the chart.",
     ],

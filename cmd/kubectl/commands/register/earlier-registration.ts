@@ -1,6 +1,7 @@
 import type { ClusterProfile } from "../../../../api/cluster-profile.ts";
 import { goDurationMs } from "../../../../api/go-duration.ts";
 import { isLabelName } from "../../../../webhook/rules/names.ts";
+import { registeredAnnotations, registrar, spokeNamespace } from "../../rights/spoke-objects.ts";
 import { serversOf } from "./known-cluster.ts";
 import {
   type AskedRequest,
@@ -9,7 +10,6 @@ import {
   usualAccount,
 } from "./register-request.ts";
 import type { HubFacts, SpokeFacts } from "./registration-facts.ts";
-import { registeredAnnotations, registrar, spokeNamespace } from "./spoke-objects.ts";
 
 /** Fills in what an earlier registration of the cluster was told and the command line does not name: account, life of the token and display name. */
 export function withEarlier(

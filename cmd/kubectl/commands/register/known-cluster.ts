@@ -5,8 +5,8 @@ import type { KubeObject, NamespacedName } from "../../../../api/kubernetes.ts";
 import { knownResource } from "../../../../api/resources.ts";
 import { componentOfAnchor } from "../../../../controller/reconcile/neighbours.ts";
 import { anchorAnnotations } from "../../../../installation/anchor.ts";
+import { idOf, registeredAnnotations } from "../../rights/spoke-objects.ts";
 import type { HubFacts, SpokeFacts } from "./registration-facts.ts";
-import { idOf, registeredAnnotations } from "./spoke-objects.ts";
 
 /** How a cluster is recognized. */
 export interface ClusterTraits {

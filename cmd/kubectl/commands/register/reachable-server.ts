@@ -2,11 +2,10 @@ import { BlockList, isIP } from "node:net";
 
 import { allowsServer } from "../../../../access/providers/provider-rules.ts";
 import type { AccessCluster } from "../../../../api/cluster-profile.ts";
+import type { Failure } from "../../output/steps.ts";
 
-/** Why something is not done, and the next steps. */
-export interface Refusal {
-  readonly why: string;
-  readonly next: readonly string[];
+/** Why nothing is written. */
+export interface Refusal extends Failure {
   /** The chart lacks values, which are printed below. */
   readonly lacksValues?: true;
 }
@@ -190,5 +189,5 @@ const askForServer: readonly string[] = [
 ];
 
 function refused(why: string, next: readonly string[] = askForServer): Refusal {
-  return { why, next };
+  return { error: why, next };
 }

@@ -12,6 +12,7 @@ import { operatorApiVersion } from "../../../../api/component.ts";
 import { listAt, recordAt, textAt } from "../../../../api/fields.ts";
 import { groupOf, type NamespacedName } from "../../../../api/kubernetes.ts";
 import { knownResource } from "../../../../api/resources.ts";
+import { listVisibleComponents } from "../../findings/checks/hub-checks.ts";
 import type { Flags } from "../../flags.ts";
 import type { Fleet } from "../../fleet/fleet.ts";
 import {
@@ -23,14 +24,13 @@ import {
 import { readHubProviderFile } from "../../hub/hub-provider-file.ts";
 import { listVisible } from "../../hub/list-visible.ts";
 import { listProfiles } from "../../hub/profiles.ts";
-import { listVisibleComponents } from "../check/hub-checks.ts";
+import { missingRights, NeededReads } from "../../rights/missing-rights.ts";
+import { idOf } from "../../rights/spoke-objects.ts";
 import { type HubReaders, readerOf, readersFor } from "./choose-reader.ts";
 import { listsProfiles } from "./known-cluster.ts";
-import { missingRights, NeededReads } from "./missing-rights.ts";
 import { hostOf, isLoopbackHost } from "./reachable-server.ts";
 import type { RegisterRequest } from "./register-request.ts";
 import type { HubFacts } from "./registration-facts.ts";
-import { idOf } from "./spoke-objects.ts";
 
 /** Reads what a registration needs to know of the hub. `context`: its name in the kubeconfig. Throws the errors of KubeClient. */
 export async function readHubFacts(

@@ -7,17 +7,17 @@ import type { KubeObject } from "../../../../api/kubernetes.ts";
 import { knownResource } from "../../../../api/resources.ts";
 import { listAnchors } from "../../../../controller/apply/anchor/list-anchors.ts";
 import { spokeRoleName } from "../../../../installation/spoke-role.ts";
-import { readKubernetesVersion } from "../../spokes/kubernetes-version.ts";
-import { missingRights, NeededReads } from "./missing-rights.ts";
-import { certificateNames, onSpoke, type OpenSpoke, serverAddresses } from "./open-spoke.ts";
-import type { RegisterRequest } from "./register-request.ts";
-import type { SpokeFacts } from "./registration-facts.ts";
+import { missingRights, NeededReads } from "../../rights/missing-rights.ts";
 import {
   isTokenSecretOf,
   type PresentObjects,
   registrarSelector,
   spokeNamespace,
-} from "./spoke-objects.ts";
+} from "../../rights/spoke-objects.ts";
+import { readKubernetesVersion } from "../../spokes/kubernetes-version.ts";
+import { certificateNames, onSpoke, type OpenSpoke, serverAddresses } from "./open-spoke.ts";
+import type { RegisterRequest } from "./register-request.ts";
+import type { SpokeFacts } from "./registration-facts.ts";
 
 const rbac = "rbac.authorization.k8s.io";
 const tokensRef = {

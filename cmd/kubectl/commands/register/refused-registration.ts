@@ -2,14 +2,9 @@ import { rightTexts } from "../../../../access/kube/missing-right.ts";
 import { listAt } from "../../../../api/fields.ts";
 import type { KubeObject } from "../../../../api/kubernetes.ts";
 import { spokeRoleName } from "../../../../installation/spoke-role.ts";
-import { isGrantedBy, rightsOf } from "../can-i/access-review.ts";
-import { spokeRights } from "../can-i/permissions.ts";
-import type { ChosenReader } from "./choose-reader.ts";
-import { otherProfiles, traitsOf } from "./known-cluster.ts";
-import { lackText } from "./missing-rights.ts";
-import type { Refusal } from "./reachable-server.ts";
-import type { RegisterRequest } from "./register-request.ts";
-import type { HubFacts, SpokeFacts } from "./registration-facts.ts";
+import { isGrantedBy, rightsOf } from "../../rights/access-review.ts";
+import { lackText } from "../../rights/missing-rights.ts";
+import { spokeRights } from "../../rights/permissions.ts";
 import {
   idOf,
   isRegistrars,
@@ -20,7 +15,12 @@ import {
   type Registrant,
   registrar,
   spokeNamespace,
-} from "./spoke-objects.ts";
+} from "../../rights/spoke-objects.ts";
+import type { ChosenReader } from "./choose-reader.ts";
+import { otherProfiles, traitsOf } from "./known-cluster.ts";
+import type { Refusal } from "./reachable-server.ts";
+import type { RegisterRequest } from "./register-request.ts";
+import type { HubFacts, SpokeFacts } from "./registration-facts.ts";
 
 /** Why a cluster is not registered, apart from its address and the provider: all reasons at once. */
 export function refusedRegistration(
@@ -38,25 +38,25 @@ const installNext: readonly string[] = [
 function refusedByHub({ profile }: RegisterRequest, hub: HubFacts): readonly Refusal[] {
   const { servesComponents, profileVersion, readers, missingRights } = hub;
   const manager = hub.profile?.spec?.clusterManager?.name ?? "";
-  const why: Refusal[] = [];
+  const refusals: Refusal[] = [];
   if (!servesComponents)
-    why.push({
-      why: "knfleet is not installed on this hub",
+    refusals.push({
+      error: "knfleet is not installed on this hub",
       next: installNext,
       lacksValues: true,
     });
   if (profileVersion === undefined) {
-    why.push({
-      why: "This hub has no ClusterProfiles",
+    refusals.push({
+      error: "This hub has no ClusterProfiles",
       next: [
         "Install the CRD of the Cluster Inventory API (v0.1.3, config/crd/bases), or choose the hub with --context.",
       ],
     });
   }
-  if (servesComponents && typeof readers === "string") why.push(noProviderFile(readers));
+  if (servesComponents && typeof readers === "string") refusals.push(noProviderFile(readers));
   if (hub.profile !== undefined && manager !== registrar) {
-    why.push({
-      why: `ClusterProfile ${idOf(profile)} was written by ${managerText(manager)}`,
+    refusals.push({
+      error: `ClusterProfile ${idOf(profile)} was written by ${managerText(manager)}`,
       next: ["Take another name with --name, or another namespace with -n."],
     });
   }
@@ -66,7 +66,7 @@ function refusedByHub({ profile }: RegisterRequest, hub: HubFacts): readonly Ref
     [`ClusterProfile ${idOf(profile)}`, hub.profile],
   ]);
   return [
-    ...why,
+    ...refusals,
     ...deleted,
     ...refusedByTrust(profile, hub),
     ...lackOfRights("the hub", missingRights),
@@ -77,25 +77,25 @@ function refusedByTrust(
   { namespace }: RegisterRequest["profile"],
   { trusted: { managers, namespaces } }: HubFacts,
 ): readonly Refusal[] {
-  const why: Refusal[] = [];
+  const refusals: Refusal[] = [];
   if (managers.length > 0 && !managers.includes(registrar)) {
-    why.push({
-      why: `The controller does not trust ClusterProfiles of the manager ${registrar}`,
+    refusals.push({
+      error: `The controller does not trust ClusterProfiles of the manager ${registrar}`,
       next: [`Add ${registrar} to references.trustedClusterManagers in the values of the chart.`],
     });
   }
   if (namespaces.length > 0 && !namespaces.includes(namespace)) {
-    why.push({
-      why: `The controller does not trust ClusterProfiles of namespace ${namespace}`,
+    refusals.push({
+      error: `The controller does not trust ClusterProfiles of namespace ${namespace}`,
       next: [`Choose one that it trusts with -n: ${namespaces.join(", ")}.`],
     });
   }
-  return why;
+  return refusals;
 }
 
 function noProviderFile(why: string): Refusal {
   return {
-    why: `The hub has no usable provider file: ${why}`,
+    error: `The hub has no usable provider file: ${why}`,
     next: [
       "Give the chart the values below (helm upgrade --reuse-values); docs/providers.md has others.",
     ],
@@ -112,7 +112,7 @@ function refusedDeleted(
   if (deleted.length === 0) return [];
   return [
     {
-      why: `Being deleted on ${where}: ${deleted.map(([title]) => title).join(", ")}`,
+      error: `Being deleted on ${where}: ${deleted.map(([title]) => title).join(", ")}`,
       next: ["Run the command again when that is done."],
     },
   ];
@@ -126,7 +126,7 @@ export function lackOfRights(
   if (missing.length === 0) return [];
   return [
     {
-      why: lackText(where, missing),
+      error: lackText(where, missing),
       next: [
         where === "the hub"
           ? "Use a context of an administrator of the hub with --context."
@@ -149,7 +149,7 @@ function refusedBySpoke(
       ? []
       : [
           {
-            why: `The API server of context "${context}" says at /readyz that it does not work`,
+            error: `The API server of context "${context}" says at /readyz that it does not work`,
             next: [],
           },
         ]),
@@ -157,7 +157,7 @@ function refusedBySpoke(
       ? []
       : [
           {
-            why: `${problem}${known}`,
+            error: `${problem}${known}`,
             next: [`Take another account with --account, such as --account ${nextName(account)}.`],
           },
         ]),
@@ -210,7 +210,7 @@ function refusedRole(context: string, { role }: SpokeFacts): readonly Refusal[] 
   const names = [...missing.slice(0, shownRights), ...(rest > 0 ? [`${rest} more`] : [])];
   return [
     {
-      why: `ClusterRole ${spokeRoleName} of the cluster was not made by register, and lacks rights: ${names.join(", ")}`,
+      error: `ClusterRole ${spokeRoleName} of the cluster was not made by register, and lacks rights: ${names.join(", ")}`,
       next: [
         `Whoever made it has to apply docs/spoke-role.yaml to the cluster of context "${context}".`,
       ],
@@ -231,7 +231,7 @@ export function refusedSecret(
   const owner = user === undefined ? "was not made by register" : `is for ClusterProfile ${user}`;
   return [
     {
-      why: `Secret ${idOf(secret)} of the hub ${owner}`,
+      error: `Secret ${idOf(secret)} of the hub ${owner}`,
       next: ["Take another name with --name, or delete that Secret when nothing reads it."],
     },
   ];

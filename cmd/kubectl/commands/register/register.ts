@@ -3,6 +3,8 @@ import { randomBytes } from "node:crypto";
 import { loadKubeconfig } from "../../../../access/hub/kubeconfig.ts";
 import type { NamespacedName } from "../../../../api/kubernetes.ts";
 import { exitCodes } from "../../errors.ts";
+import { diagnosisView } from "../../findings/diagnosis-text.ts";
+import { walkFleet } from "../../findings/walk-fleet.ts";
 import type { Flags } from "../../flags.ts";
 import type { Fleet } from "../../fleet/fleet.ts";
 import { hubSource } from "../../hub/open-hub.ts";
@@ -10,8 +12,7 @@ import type { Answer } from "../../main/report.ts";
 import type { Talk } from "../../main/talk.ts";
 import { checkWriteFormat, isTable, renderJson } from "../../output/output-format.ts";
 import { stepLine, withHub, withHubSteps, words } from "../../output/steps.ts";
-import { walk } from "../diagnose/diagnose-report.ts";
-import { diagnosisView } from "../diagnose/diagnosis-text.ts";
+import { idOf } from "../../rights/spoke-objects.ts";
 import { withEarlier } from "./earlier-registration.ts";
 import { tellLeft } from "./left-objects.ts";
 import { openSpoke } from "./open-spoke.ts";
@@ -28,7 +29,6 @@ import {
   shownObjects,
 } from "./registration-text.ts";
 import { planRegistration, type Registration } from "./registration.ts";
-import { idOf } from "./spoke-objects.ts";
 import { type Left, writeRegistration } from "./write-registration.ts";
 
 interface Options extends RegisterFlags {
@@ -94,7 +94,7 @@ export async function registerCluster(fleet: Fleet, options: Options, talk: Talk
 /** An answer that says why nothing was written. */
 export function refuse(refusals: readonly Refusal[]): Answer {
   return {
-    failures: refusals.map(({ why, next }) => ({ error: why, causes: [], next })),
+    failures: refusals,
     ...(refusals.some(({ lacksValues }) => lacksValues) ? { appendix: `\n${chartValues}` } : {}),
     exitCode: exitCodes.failed,
   };
@@ -105,7 +105,7 @@ async function textOf(objects: readonly ShownObject[], { output }: Flags): Promi
   if (output === "name") return objects.map((object) => `${objectName(object)}\n`).join("");
   const items = objects.map(({ manifest }) => manifest);
   if (output === "json") return renderJson({ apiVersion: "v1", kind: "List", items });
-  const { yamlOfObject } = await import("../render/objects-text.ts");
+  const { yamlOfObject } = await import("../../compare/objects-text.ts");
   return objects
     .map((object) => `# ${objectComment(object)}\n${yamlOfObject(object.manifest)}`)
     .join("---\n");
@@ -131,7 +131,7 @@ async function walkTo(
   fleet: Fleet,
   talk: Talk,
 ): Promise<Answer> {
-  const { commands, flags, signal } = fleet;
+  const { commands, flags } = fleet;
   const target = `clusterprofile/${idOf(profile)}`;
   const apply = stepLine(
     `Apply a KnativeServing or KnativeEventing with spec.clusterProfileRef: { namespace: ${profile.namespace}, name: ${profile.name} }.`,
@@ -141,7 +141,8 @@ async function walkTo(
     const step = words("kubectl", "knfleet", "diagnose", target, "--from", "controller");
     return { notes: [stepLine(withHub(step, commands)), apply] };
   }
-  const report = await walk({ ...fleet.asInput({}), args: [target] }, {}, signal);
+  await using walked = fleet.with({ args: [target] });
+  const report = await walkFleet(walked, {});
   if (isTable(flags)) talk.write("\n");
   await talk.report(diagnosisView(withHubSteps(report, commands), commands));
   const hops = report.items.flatMap((item) => item.hops);

@@ -2,8 +2,8 @@ import type { Right } from "../../../../access/kube/missing-right.ts";
 import type { AccessCluster, ClusterProfile } from "../../../../api/cluster-profile.ts";
 import type { Component } from "../../../../api/component.ts";
 import type { KubeObject } from "../../../../api/kubernetes.ts";
+import type { PresentObjects } from "../../rights/spoke-objects.ts";
 import type { HubReaders } from "./choose-reader.ts";
-import type { PresentObjects } from "./spoke-objects.ts";
 
 /** What was read of the cluster to register. The objects of `PresentObjects` are those of its names; `account` and `binding` have the name of the account. */
 export interface SpokeFacts extends PresentObjects {

@@ -1,9 +1,9 @@
 import type { Manifest } from "../../../../api/kubernetes.ts";
 import type { Table } from "../../output/table.ts";
+import { registrar } from "../../rights/spoke-objects.ts";
 import { hostOf } from "./reachable-server.ts";
 import type { RegisterRequest } from "./register-request.ts";
 import type { Registration } from "./registration.ts";
-import { registrar } from "./spoke-objects.ts";
 
 /** An object of a registration, on the spoke or on the hub. */
 export interface ShownObject {

@@ -9,13 +9,6 @@ import {
 import type { AccessCluster, ClusterProfile } from "../../../../api/cluster-profile.ts";
 import { recordAt } from "../../../../api/fields.ts";
 import type { KubeObject, Manifest } from "../../../../api/kubernetes.ts";
-import { type ChosenReader, chooseReader } from "./choose-reader.ts";
-import { keepsToken, statedServer, toldAnnotations } from "./earlier-registration.ts";
-import { otherProfiles, traitsOf, unknownProfiles } from "./known-cluster.ts";
-import { reachableServer, type Refusal } from "./reachable-server.ts";
-import { refusedRegistration, refusedSecret } from "./refused-registration.ts";
-import type { RegisterRequest } from "./register-request.ts";
-import type { HubFacts, SpokeFacts } from "./registration-facts.ts";
 import {
   idOf,
   profileAnnotation,
@@ -25,7 +18,14 @@ import {
   spokeManifests,
   spokeNamespace,
   tokenSecret,
-} from "./spoke-objects.ts";
+} from "../../rights/spoke-objects.ts";
+import { type ChosenReader, chooseReader } from "./choose-reader.ts";
+import { keepsToken, statedServer, toldAnnotations } from "./earlier-registration.ts";
+import { otherProfiles, traitsOf, unknownProfiles } from "./known-cluster.ts";
+import { reachableServer, type Refusal } from "./reachable-server.ts";
+import { refusedRegistration, refusedSecret } from "./refused-registration.ts";
+import type { RegisterRequest } from "./register-request.ts";
+import type { HubFacts, SpokeFacts } from "./registration-facts.ts";
 
 /** What a registration writes. */
 export interface Registration {
@@ -81,13 +81,13 @@ export function planRegistration(
   const allowedServers = allowedServersOf(hub.readers);
   const server = reachableServer({ ...spoke, ...stated, context, hub: { ...hub, allowedServers } });
   const early = refusedRegistration(request, facts);
-  if ("why" in server) return [...early, server];
+  if ("error" in server) return [...early, server];
   const { readers, profileVersion } = hub;
   if (typeof readers === "string" || profileVersion === undefined) return early;
   const sourceWith = (reader: ChosenReader): ProfileSource =>
     sourceOf(request, facts, { apiVersion: profileVersion, reader, cluster: server.cluster });
   const reader = chooseReader(readers, profile, sourceWith);
-  if ("why" in reader) return [...early, reader];
+  if ("error" in reader) return [...early, reader];
   const refusals = [...early, ...refusedSecret(reader, request, hub)];
   if (refusals.length > 0) return refusals;
   const source = sourceWith(reader);

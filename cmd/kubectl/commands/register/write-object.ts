@@ -6,7 +6,7 @@ import { isSameJson } from "../../../../api/fields.ts";
 import type { KubeObject, Manifest } from "../../../../api/kubernetes.ts";
 import { knownResource } from "../../../../api/resources.ts";
 import { UsageError } from "../../errors.ts";
-import { registrar } from "./spoke-objects.ts";
+import { registrar } from "../../rights/spoke-objects.ts";
 
 /** A cluster to write to, with a time limit for each request. */
 export interface Target {

@@ -8,10 +8,6 @@ import { timestampOf } from "../../../../api/conditions.ts";
 import { recordAt, textAt } from "../../../../api/fields.ts";
 import type { Manifest } from "../../../../api/kubernetes.ts";
 import { messageOf, UsageError } from "../../errors.ts";
-import { onSpoke, type OpenSpoke } from "./open-spoke.ts";
-import type { RegisterRequest } from "./register-request.ts";
-import { labelsManifest } from "./registration-text.ts";
-import { credentialData, type Registration } from "./registration.ts";
 import {
   idOf,
   isTokenSecretOf,
@@ -19,7 +15,11 @@ import {
   registeredAtAnnotation,
   registrar,
   spokeNamespace,
-} from "./spoke-objects.ts";
+} from "../../rights/spoke-objects.ts";
+import { onSpoke, type OpenSpoke } from "./open-spoke.ts";
+import type { RegisterRequest } from "./register-request.ts";
+import { labelsManifest } from "./registration-text.ts";
+import { credentialData, type Registration } from "./registration.ts";
 import { takeBack } from "./take-back.ts";
 import { limitOf, refOf, removeRead, type Target, write } from "./write-object.ts";
 import { writeProfile } from "./write-profile.ts";

@@ -5,12 +5,14 @@ import { FleetError } from "../../../../api/errors.ts";
 import type { Manifest } from "../../../../api/kubernetes.ts";
 import { resourceFinder } from "../../../../api/resources.ts";
 import { newestFirst, versionRefusal } from "../../../../render/release/version.ts";
+import { jsonOf, yamlOf, yamlOfObject } from "../../compare/objects-text.ts";
 import {
   renderComponent,
   type RenderedComponent,
   type RenderSettings,
 } from "../../compare/render-component.ts";
 import { atVersion, renderSettings, type RenderInputFlags } from "../../compare/render-settings.ts";
+import { objectDiff } from "../../compare/unified-diff.ts";
 import { exitCodes, UsageError } from "../../errors.ts";
 import { failureOf } from "../../failure.ts";
 import type { Flags } from "../../flags.ts";
@@ -21,8 +23,6 @@ import { renderJson } from "../../output/output-format.ts";
 import type { ComponentDocument } from "../../selection/component-documents.ts";
 import { type Components, componentReader } from "../../selection/component-files.ts";
 import { InputError } from "../../selection/yaml-documents.ts";
-import { jsonOf, yamlOf, yamlOfObject } from "./objects-text.ts";
-import { objectDiff } from "./unified-diff.ts";
 
 interface Options extends RenderInputFlags {
   readonly filename: readonly string[];
@@ -40,7 +40,7 @@ export async function render(fleet: Fleet, options: Options, talk: Talk): Promis
     );
   } catch (error) {
     if (error instanceof InputError) {
-      const failures = error.problems.map((problem) => ({ error: problem, causes: [], next: [] }));
+      const failures = error.problems.map((problem) => ({ error: problem, next: [] }));
       return { failures, exitCode: exitCodes.failed };
     }
     if (error instanceof DOMException && error.name === "TimeoutError") {

@@ -1,4 +1,5 @@
 import type { CommandGroup } from "../../action.ts";
+import { timedOutText, timeoutText } from "../../exit-codes.ts";
 import { forTools, toggle, turnedOff, worded } from "../../main/command-flags.ts";
 import { command } from "../../main/command.ts";
 import { oneSet, setNeedsFleet, setText } from "./set-argument.ts";
@@ -22,12 +23,12 @@ export const rolloutStatus = command({
   name: "rollout status",
   args: oneSet,
   summary: "Show the stages of a rollout, and what it waits for",
-  text: `Shows the phase of the rollout, what it waits for, the stages, and the clusters that need attention. In a terminal each stage has a\nbar: # done, > changing, ! failed. ${setText}\n-w waits until it is complete or has failed; it redraws the table in a terminal, and prints a line for each change elsewhere. --timeout ends it with 124.`,
+  text: `Shows the phase of the rollout, what it waits for, the stages, and the clusters that need attention. In a terminal each stage has a\nbar: # done, > changing, ! failed. ${setText}\n-w waits until it is complete or has failed; it redraws the table in a terminal, and prints a line for each change elsewhere. ${timeoutText("it")}.`,
   exits: {
     0: "the rollout is complete",
     1: "it was halted or rolled back, no controller works for it, or there is no such set",
     3: "it is neither complete nor failed",
-    124: "the time was over; what was waited for is printed",
+    124: timedOutText,
   },
   examples: [
     ["kubectl knfleet rollout status kss/prod -n platform", "its state now"],

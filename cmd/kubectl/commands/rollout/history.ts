@@ -1,5 +1,6 @@
 import { pinnedContent } from "../../../../sets/content.ts";
 import type { Fleet } from "../../fleet/fleet.ts";
+import { rolloutCommand } from "../../hub/rollout-steps.ts";
 import { type Answer, refusal, type Report } from "../../main/report.ts";
 import { age, type Columns, tableOf } from "../../output/columns.ts";
 import type { TimeText } from "../../output/duration.ts";
@@ -7,7 +8,6 @@ import { objectText } from "../../output/output-format.ts";
 import { orNone, type Table } from "../../output/table.ts";
 import { namedSet, placedSetOf } from "./named-set.ts";
 import { readRevisions, type RevisionItem, revisionItems, revisionNamed } from "./revisions.ts";
-import { rolloutCommand } from "./rollout-steps.ts";
 
 /** The revisions of the set that the arguments name, or the content of one of them. */
 export async function listHistory(

@@ -3,10 +3,10 @@ import { UsageError } from "../../errors.ts";
 import type { Flags } from "../../flags.ts";
 import type { Fleet } from "../../fleet/fleet.ts";
 import { readSet } from "../../hub/fleet-sets.ts";
+import type { PlacedSet } from "../../hub/rollout-steps.ts";
 import type { Answer } from "../../main/report.ts";
 import { fleetSetKindOf, fleetSetRefOf, setTitle } from "../../selection/set-ref.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
-import type { PlacedSet } from "./rollout-steps.ts";
 
 const examples = ["Write TYPE/NAME: kss/prod for Knative Serving, kes/prod for Knative Eventing."];
 
@@ -65,5 +65,5 @@ export async function findSet(
 export async function namedSet(fleet: Fleet): Promise<FleetSet | Answer> {
   const { set, message, next } = await findSet(fleet, await fleet.access(), fleet.signal);
   if (set !== undefined) return set;
-  return { failures: [{ reason: "NotFound", error: message, causes: [], next: [next] }] };
+  return { failures: [{ reason: "NotFound", error: message, next: [next] }] };
 }

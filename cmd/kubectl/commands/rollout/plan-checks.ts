@@ -1,10 +1,10 @@
 import type { FleetSet } from "../../../../api/fleet-set.ts";
 import { nameFirst } from "../../../../api/kubernetes.ts";
 import type { SetFacts } from "../../../../sets/facts.ts";
+import { rolloutCommand } from "../../hub/rollout-steps.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
 import type { ReadLimits } from "../../spokes/read-clusters.ts";
 import { askChecks, type AskedCheck, questionsOf } from "./ask-checks.ts";
-import { rolloutCommand } from "./rollout-steps.ts";
 
 interface Deps {
   readonly access: ClusterAccess;

@@ -17,6 +17,13 @@ import { exitCodes, UsageError } from "../../errors.ts";
 import type { Fleet } from "../../fleet/fleet.ts";
 import { readSet } from "../../hub/fleet-sets.ts";
 import { NotServedError } from "../../hub/installations.ts";
+import { readPlanFacts } from "../../hub/plan-facts.ts";
+import {
+  type PlanAction,
+  planRollout,
+  type RolloutPlanItem,
+  type RolloutPlanSummary,
+} from "../../hub/rollout-plan.ts";
 import type { Answer, Report } from "../../main/report.ts";
 import { type Columns, onCluster, shortened, toned, wide } from "../../output/columns.ts";
 import type { Tone } from "../../output/table.ts";
@@ -26,13 +33,6 @@ import { type DryRun, dryRun } from "./dry-run.ts";
 import { namedSet } from "./named-set.ts";
 import { rightsToApply } from "./needed-rights.ts";
 import { checkBeforehand, jobsOfRollout } from "./plan-checks.ts";
-import { readPlanFacts } from "./plan-facts.ts";
-import {
-  type PlanAction,
-  planRollout,
-  type RolloutPlanItem,
-  type RolloutPlanSummary,
-} from "./rollout-plan.ts";
 import { type FileSet, setOfFile } from "./set-file.ts";
 
 /** What a rollout of a set of the hub, or of a file, would do with each cluster. `live`: the checks of the set are asked. Throws UsageError, and when the hub cannot be read. */

@@ -1,8 +1,8 @@
 import { plainText } from "../../../../api/foreign-text.ts";
+import type { RolloutItem, StageItem } from "../../hub/rollout-item.ts";
 import type { TimeText } from "../../output/duration.ts";
 import { type Cell, orNone, renderTable, type Table, type Tone } from "../../output/table.ts";
 import { wrapText } from "../../output/text-width.ts";
-import type { RolloutItem, StageItem } from "./rollout-item.ts";
 
 /** Times, colours and width of a text for people. */
 export interface Style {

@@ -9,6 +9,8 @@ import type { Fleet } from "../../fleet/fleet.ts";
 import { readControllerView } from "../../hub/controller-view.ts";
 import { readSet } from "../../hub/fleet-sets.ts";
 import { objectChanges } from "../../hub/hub-changes.ts";
+import { type RolloutItem, rolloutItemOf, type RolloutOutcome } from "../../hub/rollout-item.ts";
+import { rolloutSteps } from "../../hub/rollout-steps.ts";
 import { refusedStatusOf } from "../../hub/warnings.ts";
 import { isRedrawn } from "../../main/redrawn.ts";
 import type { Answer, Looks, Report } from "../../main/report.ts";
@@ -18,8 +20,6 @@ import { isDocument } from "../../output/output-format.ts";
 import { troubleOf, Troubles } from "../../output/report.ts";
 import { stepLine, withHub } from "../../output/steps.ts";
 import { namedSet, placedSetOf } from "./named-set.ts";
-import { type RolloutItem, rolloutItemOf, type RolloutOutcome } from "./rollout-item.ts";
-import { rolloutSteps } from "./rollout-steps.ts";
 import { footerText, headingText, rolloutLine, stagesTable, type Style } from "./rollout-text.ts";
 
 const codes: Readonly<Record<RolloutOutcome, ExitCode>> = {

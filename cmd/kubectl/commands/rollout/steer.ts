@@ -16,10 +16,10 @@ import { whoAmI } from "../../../../controller/guard/whoami.ts";
 import type { Flags } from "../../flags.ts";
 import type { Fleet } from "../../fleet/fleet.ts";
 import { readProfile } from "../../hub/profiles.ts";
+import { rolloutCommand } from "../../hub/rollout-steps.ts";
 import { type Answer, refusal } from "../../main/report.ts";
 import { checkWriteFormat, isTable, objectText } from "../../output/output-format.ts";
 import { namedSet, placedSetOf } from "./named-set.ts";
-import { rolloutCommand } from "./rollout-steps.ts";
 import {
   abort,
   clusterRefOf,

@@ -5,9 +5,9 @@ import { selectionShrank } from "../../../../api/sentences.ts";
 import { unmatchedStage } from "../../../../sets/stages.ts";
 import type { Deed } from "../../../../sets/status/record-entry.ts";
 import { UsageError } from "../../errors.ts";
+import { failedPhases, isObserved, pauseOf } from "../../hub/rollout-item.ts";
+import { rolloutCommand } from "../../hub/rollout-steps.ts";
 import { placedSetOf } from "./named-set.ts";
-import { failedPhases, isObserved, pauseOf } from "./rollout-item.ts";
-import { rolloutCommand } from "./rollout-steps.ts";
 
 /** The result of a command that steers a rollout: annotations to write, nothing to do, or a refusal. */
 export type Steering =

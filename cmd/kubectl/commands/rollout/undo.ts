@@ -5,6 +5,7 @@ import { knownResource } from "../../../../api/resources.ts";
 import { isSameWish, pinnedContent } from "../../../../sets/content.ts";
 import { type RevisionContent, revisionNameOf } from "../../../../sets/desired-spec.ts";
 import type { Fleet } from "../../fleet/fleet.ts";
+import { rolloutCommand } from "../../hub/rollout-steps.ts";
 import { type Answer, refusal } from "../../main/report.ts";
 import { checkWriteFormat, objectText } from "../../output/output-format.ts";
 import { stepLine, withHub } from "../../output/steps.ts";
@@ -15,7 +16,6 @@ import {
   revisionBefore,
   revisionNamed,
 } from "./revisions.ts";
-import { rolloutCommand } from "./rollout-steps.ts";
 import {
   callerOf,
   changedMeanwhile,

@@ -5,6 +5,7 @@ import { namespacedName } from "../../../../api/keys.ts";
 import { unmatchedStage } from "../../../../sets/stages.ts";
 import { exitCodes, UsageError } from "../../errors.ts";
 import type { Fleet } from "../../fleet/fleet.ts";
+import { readPlanFacts } from "../../hub/plan-facts.ts";
 import { isSelectedProfile } from "../../hub/profiles.ts";
 import type { Report } from "../../main/report.ts";
 import { age, type Columns, onCluster, shortened, toned, wide } from "../../output/columns.ts";
@@ -12,7 +13,6 @@ import { countOf } from "../../output/notes.ts";
 import { stepLine, withHub } from "../../output/steps.ts";
 import { askChecks, type AskedCheck, type Question, questionsOf } from "./ask-checks.ts";
 import { findSet } from "./named-set.ts";
-import { readPlanFacts } from "./plan-facts.ts";
 
 type Item = ReturnType<typeof itemOf>;
 

@@ -1,18 +1,23 @@
 import { askedOf, isNarrowed, limitsOf } from "../../action.ts";
 import { UsageError } from "../../errors.ts";
 import type { Fleet } from "../../fleet/fleet.ts";
+import type { StatusItem } from "../../fleet/status-item.ts";
+import { ofSet, setsTable, wantedSetOf } from "../../fleet/status-sets.ts";
+import type { Before } from "../../fleet/status-since.ts";
+import { statusDetailText, statusTable, withBefore } from "../../fleet/status-text.ts";
+import {
+  type FleetStatus,
+  status,
+  statusExitCode,
+  type StatusOptions,
+} from "../../fleet/status.ts";
 import type { FailOn } from "../../main/command-flags.ts";
 import type { Looks, Report } from "../../main/report.ts";
 import { nameOf } from "../../output/names.ts";
 import { controllerLines, goneNotes, notFoundLines, statusNotes } from "../../output/notes.ts";
 import type { Selection } from "../../selection/selection.ts";
 import type { ReadLimits } from "../../spokes/read-clusters.ts";
-import type { StatusItem } from "./status-item.ts";
-import { ofSet, setsTable, wantedSetOf } from "./status-sets.ts";
-import type { Before } from "./status-since.ts";
-import { statusDetailText, statusTable, withBefore } from "./status-text.ts";
 import { watchStatus } from "./status-watch.ts";
-import { type FleetStatus, status, statusExitCode, type StatusOptions } from "./status.ts";
 
 /** Flags of `status`. */
 interface StatusFlags {
@@ -58,7 +63,7 @@ export async function statusReport(fleet: Fleet, flags: StatusFlags): Promise<Re
     tellsErrors: true as const,
   };
   if (output === "html") {
-    const { statusHtml } = await import("./status-html.ts");
+    const { statusHtml } = await import("../../page/status-html.ts");
     const written = { recordedAt, ...fleet.commands };
     return { ...report, formats: { html: (items) => statusHtml({ ...first, items }, written) } };
   }
@@ -119,7 +124,7 @@ async function changesSince(
   selection: Selection,
 ): Promise<Pick<StatusOptions, "keep"> & { readonly before?: Before }> {
   if (text === undefined) return {};
-  const { Before, changedSince, sinceOf } = await import("./status-since.ts");
+  const { Before, changedSince, sinceOf } = await import("../../fleet/status-since.ts");
   const since = await sinceOf(text, flags.recorded?.recordedAt ?? now(), signal);
   if (since.kind === "time") {
     return { keep: (component, known) => changedSince(since.atMs, component, known) };

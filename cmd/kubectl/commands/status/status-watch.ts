@@ -1,5 +1,9 @@
 import { isAborted } from "../../../../access/time/deadline.ts";
 import type { Fleet } from "../../fleet/fleet.ts";
+import type { StatusItem } from "../../fleet/status-item.ts";
+import { setsTable } from "../../fleet/status-sets.ts";
+import { statusTable } from "../../fleet/status-text.ts";
+import type { FleetStatus } from "../../fleet/status.ts";
 import { watchHub } from "../../hub/hub-changes.ts";
 import type { Follow } from "../../main/report.ts";
 import { nameOf } from "../../output/names.ts";
@@ -7,10 +11,6 @@ import { type Asked, controllerLines, troubleLines } from "../../output/notes.ts
 import { isTable } from "../../output/output-format.ts";
 import { troubleOf, Troubles } from "../../output/report.ts";
 import type { Selection } from "../../selection/selection.ts";
-import type { StatusItem } from "./status-item.ts";
-import { setsTable } from "./status-sets.ts";
-import { statusTable } from "./status-text.ts";
-import type { FleetStatus } from "./status.ts";
 
 const pollMs = 10_000;
 

@@ -1,41 +1,27 @@
 import { withTimeout } from "../../../../access/time/deadline.ts";
 import { systemClock } from "../../../../access/time/system-clock.ts";
-import { type ActionInput, timesOf } from "../../action.ts";
+import { type CommandEntry, limitsOf, timesOf } from "../../action.ts";
 import { failureOf } from "../../failure.ts";
 import type { Flags } from "../../flags.ts";
+import type { Fleet } from "../../fleet/fleet.ts";
+import type { StatusItem } from "../../fleet/status-item.ts";
+import { statusDetailText } from "../../fleet/status-text.ts";
+import { status } from "../../fleet/status.ts";
 import { nextStep } from "../../output/notes.ts";
-import { type Commands, isCommand, renderFailure, withHub } from "../../output/steps.ts";
+import { isCommand, renderFailure, withHub } from "../../output/steps.ts";
 import { orNone } from "../../output/table.ts";
-import type { Terminal } from "../../output/terminal.ts";
-import type { ClusterAccess } from "../../spokes/cluster-access.ts";
-import type { ReadLimits } from "../../spokes/read-clusters.ts";
-import { diagnose } from "../diagnose/command.ts";
-import { events } from "../events/command.ts";
-import { logs } from "../logs/command.ts";
-import type { StatusItem } from "../status/status-item.ts";
-import { statusDetailText } from "../status/status-text.ts";
-import { status } from "../status/status.ts";
 import { argsOf } from "./top-frame.ts";
 import type { ReadPane } from "./top-model.ts";
 import type { PaneName } from "./top-view.ts";
 
-interface PaneOptions {
-  readonly flags: Flags;
-  readonly terminal: Terminal;
-  readonly access: ClusterAccess;
-  readonly limits: ReadLimits;
-  readonly live: boolean;
-  readonly commands: Commands;
-}
-
 /** Reads pages as the commands of the same names print them, each within `--timeout`. */
-export function paneReader(options: PaneOptions): ReadPane {
+export function paneReader(commands: readonly CommandEntry[], fleet: Fleet): ReadPane {
   return async (page, item, signal) => {
-    const deadline = withTimeout(systemClock, options.flags.timeoutMs, signal);
+    const deadline = withTimeout(systemClock, fleet.flags.timeoutMs, signal);
     try {
       return page === "detail"
-        ? await readDetail(item, options, deadline)
-        : await printToText(page, item, { ...options, signal: deadline });
+        ? await readDetail(item, fleet, deadline)
+        : await printToText(page, item, { commands, fleet }, deadline);
     } catch (error) {
       return renderFailure(failureOf(error));
     }
@@ -44,15 +30,17 @@ export function paneReader(options: PaneOptions): ReadPane {
 
 async function readDetail(
   { kind, namespace, name }: StatusItem,
-  { flags, terminal, access, limits, live, commands }: PaneOptions,
+  fleet: Fleet,
   signal: AbortSignal,
 ): Promise<string> {
+  const { commands, flags, now, reachesSpokes: live } = fleet;
   const selection = { namespace, kinds: [kind], names: [{ kind, name }] };
-  const deps = { access, now: terminal.now };
+  const limits = limitsOf(flags, undefined);
+  const deps = { access: await fleet.lastingAccess(), now };
   const report = await status({ selection, live, limits }, deps, signal);
   const [item] = report.items;
   if (item === undefined) return `${kind} ${namespace}/${name} is gone.`;
-  const ages = timesOf(flags, terminal);
+  const ages = timesOf(flags, fleet.asInput({}).terminal);
   const { cluster, version, wantedVersion, createdAt, hub, live: said } = item;
   const facts: readonly (readonly [string, string])[] = [
     ["Cluster", cluster === null ? "<hub>" : `${cluster.namespace}/${cluster.name}`],
@@ -98,13 +86,14 @@ function sentence({
 async function printToText(
   page: Exclude<PaneName, "detail">,
   item: StatusItem,
-  { flags, terminal, live, signal }: PaneOptions & { readonly signal: AbortSignal },
+  { commands, fleet }: { readonly commands: readonly CommandEntry[]; readonly fleet: Fleet },
+  signal: AbortSignal,
 ): Promise<string> {
+  const { env, flags, now, reachesSpokes: live } = fleet;
   let text = "";
   const write = (part: string) => (text += part);
   // A walk is told as on a terminal: the root cause first.
   const stdout = { write, isTTY: page === "diagnose" };
-  const { env, now } = terminal;
   const [name = ""] = argsOf(item);
   const { namespace } = item;
   const input = {
@@ -113,7 +102,10 @@ async function printToText(
     options: live ? {} : { live },
     terminal: { args: [], env, now, stdout, stderr: { write } },
   };
-  await actions[page](input, signal);
+  const entry = commands.find((one) => one.name === page);
+  if (entry === undefined) throw new Error(`There is no command ${page}`);
+  const action = await entry.load();
+  await action(input, signal);
   return text === "" ? "Nothing was found." : text;
 }
 
@@ -121,6 +113,7 @@ async function printToText(
 function unfiltered(flags: Flags): Flags {
   return {
     ...flags,
+    quiet: false,
     selector: undefined,
     cluster: undefined,
     on: undefined,
@@ -130,14 +123,3 @@ function unfiltered(flags: Flags): Flags {
     sortBy: undefined,
   };
 }
-
-const actions: Readonly<
-  Record<
-    Exclude<PaneName, "detail">,
-    (input: ActionInput<object>, signal: AbortSignal) => Promise<unknown>
-  >
-> = {
-  diagnose: async (input, signal) => (await diagnose.load())(input, signal),
-  events: async (input, signal) => (await events.load())(input, signal),
-  logs: async (input, signal) => (await logs.load())(input, signal),
-};

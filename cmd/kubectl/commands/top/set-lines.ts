@@ -1,8 +1,8 @@
 import { fleetSetKinds } from "../../../../api/fleet-set.ts";
 import { plainText } from "../../../../api/foreign-text.ts";
+import { setTones } from "../../fleet/status-sets.ts";
+import type { FleetStatus } from "../../fleet/status.ts";
 import { type SetItem, setText } from "../../hub/set-view.ts";
-import { setTones } from "../status/status-sets.ts";
-import type { FleetStatus } from "../status/status.ts";
 import type { Line } from "./screen-text.ts";
 
 /** How many lines a screen has for sets. */

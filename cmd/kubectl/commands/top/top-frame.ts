@@ -1,4 +1,7 @@
 import { plainLines, plainText } from "../../../../api/foreign-text.ts";
+import type { FleetState } from "../../fleet/fleet-feed.ts";
+import type { StatusItem } from "../../fleet/status-item.ts";
+import { statusTable } from "../../fleet/status-text.ts";
 import { humanDuration, timeText } from "../../output/duration.ts";
 import { shortNameOf } from "../../output/names.ts";
 import { countsLine, nextStep } from "../../output/notes.ts";
@@ -6,9 +9,6 @@ import { type Commands, stepLine, withHub } from "../../output/steps.ts";
 import type { Table } from "../../output/table.ts";
 import { padText, textWidth } from "../../output/text-width.ts";
 import { providerFileHint } from "../../spokes/spoke-reading.ts";
-import type { StatusItem } from "../status/status-item.ts";
-import { statusTable } from "../status/status-text.ts";
-import type { FleetState } from "./fleet-feed.ts";
 import { cutLine, fitColumns, type Line, type Segment, wrapColumns } from "./screen-text.ts";
 import { setHeight, setLines } from "./set-lines.ts";
 import { keyOf, placeOf, rowsOf, type View } from "./top-view.ts";

@@ -1,5 +1,5 @@
-import type { StatusItem } from "../status/status-item.ts";
-import type { FleetFeed } from "./fleet-feed.ts";
+import type { FleetFeed } from "../../fleet/fleet-feed.ts";
+import type { StatusItem } from "../../fleet/status-item.ts";
 import type { Line } from "./screen-text.ts";
 import {
   argsOf,

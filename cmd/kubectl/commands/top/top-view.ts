@@ -1,6 +1,6 @@
 import { byText } from "../../../../api/fields.ts";
+import type { StatusItem } from "../../fleet/status-item.ts";
 import { nameKey, shortNameOf } from "../../output/names.ts";
-import type { StatusItem } from "../status/status-item.ts";
 
 /** Pages about one installation. */
 export type PaneName = "detail" | "diagnose" | "events" | "logs";

@@ -2,69 +2,52 @@ import type { Readable } from "node:stream";
 
 import { Follower, withTimeout } from "../../../../access/time/deadline.ts";
 import { systemClock } from "../../../../access/time/system-clock.ts";
-import { type ActionInput, askedOf, limitsOf, selectionOf } from "../../action.ts";
+import type { CommandEntry } from "../../action.ts";
 import { type ExitCode, exitCodes, UsageError } from "../../errors.ts";
 import type { Flags } from "../../flags.ts";
+import { type FleetFeed, openFleetFeed } from "../../fleet/fleet-feed.ts";
 import type { Fleet } from "../../fleet/fleet.ts";
+import { statusExitCode } from "../../fleet/status.ts";
 import type { Answer } from "../../main/report.ts";
 import type { Talk } from "../../main/talk.ts";
 import { wantsAscii } from "../../output/characters.ts";
 import { painterFor, type Terminal, wantsColour } from "../../output/terminal.ts";
 import type { Selection } from "../../selection/selection.ts";
-import type { ClusterAccess } from "../../spokes/cluster-access.ts";
-import { keepSpokes } from "../../spokes/kept-spokes.ts";
-import { openClusterAccess } from "../../spokes/open-cluster-access.ts";
-import { statusExitCode } from "../status/status.ts";
-import { type FleetFeed, openFleetFeed } from "./fleet-feed.ts";
 import { paneReader } from "./pane-readers.ts";
 import type { Line } from "./screen-text.ts";
 import type { Size } from "./top-frame.ts";
-import { TopModel } from "./top-model.ts";
+import { type ReadPane, TopModel } from "./top-model.ts";
 
 interface TopFlags {
-  readonly live: boolean;
   readonly once: boolean;
 }
 
-type Input = ActionInput<TopFlags>;
-
 /** Shows the screen until it is closed, or prints it once. Throws UsageError. */
-export async function showTop(fleet: Fleet, options: TopFlags, talk: Talk): Promise<Answer> {
-  const { signal } = fleet;
-  const { live, once } = options;
-  const given = fleet.asInput(options);
-  checkFlags(given.flags);
-  const screen = once ? undefined : screenOf(given.terminal, given.flags);
-  const input = once ? given : { ...given, flags: quietFlags(given) };
-  const { flags, terminal } = input;
+export async function showTop(
+  commands: readonly CommandEntry[],
+  given: Fleet,
+  { once }: TopFlags,
+  talk: Talk,
+): Promise<Answer> {
+  const { flags, signal } = given;
+  const { terminal } = given.asInput({});
+  checkFlags(flags);
+  const screen = once ? undefined : screenOf(terminal, flags);
   // Without --timeout the screen stays until it is closed.
   const isLimited = once || flags.timeoutGiven;
   using end = new Follower(signal);
   const until = isLimited ? withTimeout(systemClock, flags.timeoutMs, end.signal) : end.signal;
-  const wanted = { env: terminal.env, spokes: live };
-  await using opened = await openClusterAccess(flags, wanted, until);
-  await using access = keepSpokes(opened);
-  const selection = selectionOf(input.args, flags, access);
+  const shown = once ? flags : quietFlags(flags, terminal);
+  await using fleet = given.with({ flags: shown, signal: until });
   let model: TopModel | undefined;
   // The drawing code is loaded while the hub answers.
   const drawing = screen === undefined ? undefined : import("./run-screen.ts");
-  const feed = await openFleetFeed(
-    {
-      access,
-      selection,
-      limits: limitsOf(flags, undefined),
-      live,
-      watch: !once && flags.recorded === undefined,
-      recordedAt: flags.recorded?.recordedAt,
-      now: terminal.now,
-      onChange: () => model?.changed(),
-    },
-    until,
-  );
-  using _model = (model = modelOf(input, { access, selection, feed }));
+  const feed = await openFleetFeed(fleet, { watch: !once, onChange: () => model?.changed() });
+  const readPane = paneReader(commands, fleet);
+  using _model = (model = modelOf(fleet, await fleet.selection(), { feed, readPane }));
   try {
     if (screen === undefined || drawing === undefined) {
-      return { exitCode: await printOnce(input, { feed, model }, talk) };
+      return { exitCode: await printOnce(fleet, { feed, model }, talk) };
     }
     const wish = await (await drawing).runScreen(model, screen, until);
     return { exitCode: wish === "interrupt" ? exitCodes.interrupted : exitCodes.fine };
@@ -100,9 +83,9 @@ function isKeyboard(stdin: Readable | undefined): stdin is Readable {
 }
 
 /** Nothing else may write to the terminal while the screen is shown. */
-function quietFlags({ flags, terminal }: Input): Flags {
+function quietFlags(flags: Flags, { stderr }: Terminal): Flags {
   const { onNote: _, onRequest, ...others } = flags;
-  const isElsewhere = terminal.stderr.isTTY !== true;
+  const isElsewhere = stderr.isTTY !== true;
   return {
     ...others,
     quiet: true,
@@ -110,22 +93,14 @@ function quietFlags({ flags, terminal }: Input): Flags {
   };
 }
 
-interface Opened {
-  readonly access: ClusterAccess;
-  readonly selection: Selection;
-  readonly feed: FleetFeed;
-}
-
 function modelOf(
-  { flags, options, terminal }: Input,
-  { access, selection, feed }: Opened,
+  fleet: Fleet,
+  selection: Selection,
+  sources: { readonly feed: FleetFeed; readonly readPane: ReadPane },
 ): TopModel {
-  const { commands } = askedOf(selection, flags);
-  const { env, now } = terminal;
-  const limits = limitsOf(flags, undefined);
-  const { live } = options;
+  const { commands, env, flags, now } = fleet;
   return new TopModel({
-    feed,
+    ...sources,
     now,
     commands,
     scope: scopeOf(selection),
@@ -133,14 +108,6 @@ function modelOf(
     recordedAt: flags.recorded?.recordedAt,
     absoluteTime: flags.absoluteTime,
     ascii: wantsAscii(env),
-    readPane: paneReader({
-      flags: { ...flags, quiet: false },
-      terminal,
-      access,
-      limits,
-      live,
-      commands,
-    }),
   });
 }
 
@@ -167,12 +134,13 @@ function scopeOf({
 }
 
 async function printOnce(
-  { flags, terminal }: Input,
+  fleet: Fleet,
   { feed, model }: { readonly feed: FleetFeed; readonly model: TopModel },
   talk: Talk,
 ): Promise<ExitCode> {
   await feed.readOnce;
-  const paint = painterFor(terminal, flags.color);
+  const { terminal } = fleet.asInput({});
+  const paint = painterFor(terminal, fleet.flags.color);
   const textOf = (line: Line): string =>
     line
       .map(({ text, tone }) => (tone === undefined ? text : paint(text, tone)))

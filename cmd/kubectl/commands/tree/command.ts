@@ -23,5 +23,6 @@ export const tree = command({
   document: "Tree",
   formats: ["dot", "mermaid"],
   tool: selectionArguments,
-  run: async (fleet, options) => (await import("./tree.ts")).readTrees(fleet, options),
+  run: async (fleet, options) =>
+    (await import("../../fleet/tree/tree.ts")).readTrees(fleet, options),
 });

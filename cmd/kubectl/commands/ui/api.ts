@@ -1,14 +1,14 @@
 import { plainText } from "../../../../api/foreign-text.ts";
 import type { ActionInput } from "../../action.ts";
+import { KnownSecrets } from "../../bundle/known-secrets.ts";
+import { Redactor } from "../../bundle/write-bundle.ts";
 import { failureOf } from "../../failure.ts";
 import type { ToolSchema } from "../../main/tool-arguments.ts";
+import { clusterList } from "../../page/clusters.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
-import { KnownSecrets } from "../gather/known-secrets.ts";
-import { Redactor } from "../gather/write-bundle.ts";
-import { runTool } from "../mcp/run-tool.ts";
-import { checkedArguments } from "../mcp/tool-arguments.ts";
-import type { Tool } from "../mcp/tools.ts";
-import { clusterList } from "./clusters.ts";
+import { runTool } from "../../tools/run-tool.ts";
+import { checkedArguments } from "../../tools/tool-arguments.ts";
+import type { Tool } from "../../tools/tools.ts";
 
 /** The paths below /api/v1/ that run a command, and its tool. */
 const commandOf: Readonly<Record<string, string>> = {

@@ -6,13 +6,13 @@ import { Follower } from "../../../../access/time/deadline.ts";
 import { Semaphore } from "../../../../access/time/semaphore.ts";
 import type { ActionInput, CommandEntry } from "../../action.ts";
 import { messageOf, UsageError } from "../../errors.ts";
+import type { PageFleet, PageState } from "../../page/fleet-state.ts";
 import { pageScript, pageStyle } from "../../page/page-code.ts";
 import { pageIcon, servedPage } from "../../page/page-html.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
-import { type Tool, toolsFor } from "../mcp/tools.ts";
+import { type Tool, toolsFor } from "../../tools/tools.ts";
 import { answerApi } from "./api.ts";
 import { Door } from "./door.ts";
-import type { PageFleet, PageState } from "./fleet-state.ts";
 import { Places } from "./places.ts";
 
 interface ServerOptions {

@@ -4,16 +4,16 @@ import { dirname } from "node:path";
 
 import { Follower, withTimeout } from "../../../../access/time/deadline.ts";
 import { systemClock } from "../../../../access/time/system-clock.ts";
-import { type ActionInput, type CommandEntry, limitsOf, selectionOf } from "../../action.ts";
+import type { ActionInput, CommandEntry } from "../../action.ts";
 import { type ExitCode, exitCodes, messageOf, UsageError } from "../../errors.ts";
 import type { Flags } from "../../flags.ts";
+import { type FleetFeed, openFleetFeed } from "../../fleet/fleet-feed.ts";
 import type { Fleet } from "../../fleet/fleet.ts";
 import type { Answer } from "../../main/report.ts";
 import { writePrivateFile } from "../../output/private-file.ts";
 import { commandsOf } from "../../output/steps.ts";
-import { statusHtml } from "../status/status-html.ts";
-import { openFleetFeed } from "../top/fleet-feed.ts";
-import { PageFleet } from "./fleet-state.ts";
+import { PageFleet } from "../../page/fleet-state.ts";
+import { statusHtml } from "../../page/status-html.ts";
 import { openBrowser } from "./open-browser.ts";
 import { servePage } from "./page-server.ts";
 import { writtenDocuments } from "./written-documents.ts";
@@ -36,37 +36,23 @@ export async function showPage(
   const { flags, signal } = given;
   const input = given.asInput(options);
   const port = checkedPort(input);
+  const { once: file } = options;
   // To read the fleet for a file takes time, and would be for nothing.
-  if (options.once !== undefined) await checkFolderOf(options.once);
-  const { live } = options;
-  const isLimited = options.once !== undefined || flags.timeoutGiven;
+  if (file !== undefined) await checkFolderOf(file);
+  const isLimited = file !== undefined || flags.timeoutGiven;
   await using ending = new AsyncDisposableStack();
   const end = ending.use(new Follower(signal));
-  ending.defer(() => end.abort());
   const until = isLimited ? withTimeout(systemClock, flags.timeoutMs, end.signal) : end.signal;
-  const access = await given.lastingAccess();
-  const fleet = ending.use(new PageFleet(fromOf(flags)));
-  const selection = selectionOf([], flags, access);
-  const limits = limitsOf(flags, undefined);
-  const feed = await openFleetFeed(
-    {
-      access,
-      selection,
-      limits,
-      live,
-      watch: options.once === undefined && flags.recorded === undefined,
-      recordedAt: flags.recorded?.recordedAt,
-      now: given.now,
-      onChange: () => fleet.changed(),
-    },
-    until,
-  );
-  fleet.follow(feed);
-  if (options.once !== undefined) {
-    const sources = { feed, access, selection, limits, input };
-    return { exitCode: await writeOnce(options.once, sources, until) };
-  }
-  const server = ending.use(await servePage({ commands, port, input, access, fleet }, until));
+  const fleet = ending.use(given.with({ signal: until }));
+  ending.defer(() => end.abort());
+  const page = ending.use(new PageFleet(fromOf(flags)));
+  const watching = { watch: file === undefined, onChange: () => page.changed() };
+  const feed = await openFleetFeed(fleet, watching);
+  page.follow(feed);
+  if (file !== undefined) return { exitCode: await writeOnce(file, fleet, feed) };
+  const access = await fleet.lastingAccess();
+  const served = { commands, port, input, access, fleet: page };
+  const server = ending.use(await servePage(served, until));
   await announce(server.url, input, ending);
   if (!until.aborted) await once(until, "abort");
   return { exitCode: signal.aborted ? exitCodes.interrupted : exitCodes.fine };
@@ -87,19 +73,14 @@ function checkedPort({ flags, options }: Pick<Input, "flags" | "options">): numb
   return Number(port);
 }
 
-async function writeOnce(
-  path: string,
-  sources: Parameters<typeof writtenDocuments>[0],
-  signal: AbortSignal,
-): Promise<ExitCode> {
-  const { feed, input } = sources;
+async function writeOnce(path: string, fleet: Fleet, feed: FleetFeed): Promise<ExitCode> {
   await feed.readOnce;
-  const documents = await writtenDocuments(sources, signal);
+  const documents = await writtenDocuments(fleet, feed);
   const { report } = feed.state();
-  const text = statusHtml(report, { ...fromOf(input.flags), documents });
+  const text = statusHtml(report, { ...fromOf(fleet.flags), documents });
   // The page has what only its reader may see.
   await writePrivateFile(path, text).catch(unwritable(path));
-  input.terminal.stderr.write(`Wrote ${path}\n`);
+  fleet.asInput({}).terminal.stderr.write(`Wrote ${path}\n`);
   return report.complete ? exitCodes.fine : exitCodes.incomplete;
 }
 

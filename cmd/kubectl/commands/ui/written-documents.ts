@@ -1,45 +1,34 @@
 import type { Component } from "../../../../api/component.ts";
 import { targetId } from "../../../../api/keys.ts";
-import type { ActionInput } from "../../action.ts";
-import { Fleet } from "../../fleet/fleet.ts";
+import { limitsOf } from "../../action.ts";
+import { hubEventsOf, placesOnSpoke, readEvents } from "../../fleet/events.ts";
+import type { FleetFeed } from "../../fleet/fleet-feed.ts";
+import type { Fleet } from "../../fleet/fleet.ts";
+import { statusDetailOf } from "../../fleet/status-item.ts";
+import { fleetStatusOf } from "../../fleet/status.ts";
+import type { TreeNode } from "../../fleet/tree/tree-node.ts";
+import { readTrees } from "../../fleet/tree/tree.ts";
+import { rolloutItemOf, rolloutStatusOf } from "../../hub/rollout-item.ts";
 import { documentOf } from "../../main/print-report.ts";
+import { clusterList } from "../../page/clusters.ts";
 import { queryOf } from "../../page/installation-view.ts";
-import type { Selection } from "../../selection/selection.ts";
-import type { ClusterAccess } from "../../spokes/cluster-access.ts";
-import type { ReadLimits } from "../../spokes/read-clusters.ts";
-import { hubEventsOf, placesOnSpoke, readEvents } from "../events/events.ts";
-import { rolloutItemOf, rolloutStatusOf } from "../rollout/rollout-item.ts";
-import { statusDetailOf } from "../status/status-item.ts";
-import { fleetStatusOf } from "../status/status.ts";
-import type { FleetFeed } from "../top/fleet-feed.ts";
-import type { TreeNode } from "../tree/tree-node.ts";
-import { readTrees } from "../tree/tree.ts";
-import { clusterList } from "./clusters.ts";
 
 /** With more installations a file has no documents of single ones: it would be too large to open. */
 export const mostInstallations = 300;
-
-interface Sources {
-  readonly feed: FleetFeed;
-  readonly access: ClusterAccess;
-  readonly selection: Selection;
-  readonly limits: ReadLimits;
-  readonly input: Pick<ActionInput<{ readonly live?: boolean }>, "flags" | "options" | "terminal">;
-}
 
 /** Documents by the path under which the server has them, below `/api/v1/`. */
 export type Documents = Readonly<Record<string, unknown>>;
 
 /** What the pages of a file show besides the fleet. What cannot be read, or not in time, is left out. */
-export async function writtenDocuments(sources: Sources, signal: AbortSignal): Promise<Documents> {
-  const { feed, access, input } = sources;
+export async function writtenDocuments(fleet: Fleet, feed: FleetFeed): Promise<Documents> {
+  const { flags, now, signal } = fleet;
+  const access = await fleet.lastingAccess();
   const { report, sets } = feed.state();
-  const { flags, terminal } = input;
   const [clusters, ofInstallations] = await Promise.all([
-    orNothing(clusterList({ access, flags, now: terminal.now }, signal)),
+    orNothing(clusterList({ access, flags, now }, signal)),
     report.items.length > mostInstallations
       ? undefined
-      : orNothing(installationDocuments(sources, signal)),
+      : orNothing(installationDocuments(fleet, feed)),
   ]);
   return {
     sets: rolloutStatusOf(sets?.map(rolloutItemOf) ?? null, report),
@@ -49,19 +38,15 @@ export async function writtenDocuments(sources: Sources, signal: AbortSignal): P
 }
 
 /** Each cluster is read twice more: once for all trees, once for all Events. */
-async function installationDocuments(
-  { feed, access, selection, limits, input }: Sources,
-  signal: AbortSignal,
-): Promise<Documents> {
-  const live = input.options.live ?? true;
+async function installationDocuments(given: Fleet, feed: FleetFeed): Promise<Documents> {
+  const { flags, now, reachesSpokes: live } = given;
   const installations = feed.installations();
-  const opened = { access, selection, limits };
-  const fleet = new Fleet(
-    { ...input, args: [] },
-    { reachesSpokes: live, selects: true, opened },
-    signal,
-  );
-  const { now } = input.terminal;
+  const opened = {
+    access: await given.lastingAccess(),
+    selection: await given.selection(),
+    limits: limitsOf(flags, undefined),
+  };
+  const fleet = given.with({ opened });
   const [trees, list] = await Promise.all([
     live ? orNothing(readTrees(fleet, { all: true, spokeNamespace: undefined })) : undefined,
     orNothing(readEvents(fleet, { types: [], sinceMs: undefined, live })),

@@ -1,3 +1,4 @@
+import { timedOutText } from "../../exit-codes.ts";
 import { filenameFlag, parsed, worded } from "../../main/command-flags.ts";
 import { command } from "../../main/command.ts";
 import { parseDurationMs } from "../../output/duration.ts";
@@ -14,7 +15,7 @@ export const wait = command({
   text: "Waits for the hub's word about the selected installations: ready (condition Ready of the latest spec), resolved\n(TargetClusterResolved), version=1.22 (ready, and of that version), deleted. What cannot become true without somebody's help, such\nas a ClusterProfile that does not exist, ends the waiting at once with code 1, unless --no-fail-fast is given. A name that does not exist\nyet is waited for; one that is deleted while it is waited for has failed. --timeout 0 looks once, and less than nothing is a week.\nOf fleet sets (kss/NAME, kes/NAME): complete (condition Complete of the latest spec) or stage=NAME (that stage was passed). A rollout that is halted or rolled\nback ends the waiting with code 1.",
   exits: {
     1: "it cannot become true without help, or a rollout is halted or rolled back",
-    124: "the time was over; what was waited for is printed",
+    124: timedOutText,
   },
   examples: [
     ["kubectl knfleet wait ks/knative-serving --for=ready", "one installation"],

@@ -5,11 +5,11 @@ import { UsageError } from "../../errors.ts";
 import type { Flags } from "../../flags.ts";
 import { listSets, readSet } from "../../hub/fleet-sets.ts";
 import { objectChanges } from "../../hub/hub-changes.ts";
+import { isObserved, outcomeOf } from "../../hub/rollout-item.ts";
 import { knfOf } from "../../output/knf-of.ts";
 import { ownReasons } from "../../output/own-reasons.ts";
 import { fleetSetKindOf, type FleetSetRef, fleetSetRefOf } from "../../selection/set-ref.ts";
 import type { ClusterAccess } from "../../spokes/cluster-access.ts";
-import { isObserved, outcomeOf } from "../rollout/rollout-item.ts";
 import type { Subject } from "./until-done.ts";
 import { goalText, met, type Standing, type WaitItem, withAbsent } from "./wait.ts";
 

@@ -31,5 +31,5 @@ export const workloads = command({
   tool: selectionArguments,
   needsFleet: "a bundle has no objects of users",
   run: async (fleet, { broken, since }) =>
-    (await import("./workloads.ts")).listWorkloads(fleet, { broken, sinceMs: since }),
+    (await import("../../fleet/workloads.ts")).listWorkloads(fleet, { broken, sinceMs: since }),
 });

@@ -1,4 +1,4 @@
-import type { FleetStatus } from "../../commands/status/status.ts";
+import type { FleetStatus } from "../../fleet/status.ts";
 import { shortNameOf } from "../../output/names.ts";
 import { type Commands as CommandBeginnings, words } from "../../output/steps.ts";
 import { firstSteps } from "../first-steps.ts";

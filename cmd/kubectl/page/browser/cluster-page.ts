@@ -1,6 +1,6 @@
-import type { ClusterItem } from "../../commands/ui/clusters.ts";
 import { fleetAddress } from "../address.ts";
 import { clusterView } from "../cluster-view.ts";
+import type { ClusterItem } from "../clusters.ts";
 import { Diagnose } from "./diagnosis.ts";
 import { type DetailProps, Row, RowTable } from "./fleet-page.ts";
 import { html, type Markup } from "./html.ts";

@@ -1,6 +1,6 @@
 import { useEffect, useState } from "preact/hooks";
 
-import type { DiagnosisReport } from "../../commands/diagnose/diagnosis.ts";
+import type { DiagnosisReport } from "../../findings/diagnosis.ts";
 import { isCommand } from "../../output/steps.ts";
 import { readDocument, whyNot } from "./documents.ts";
 import { html, type Markup } from "./html.ts";

@@ -1,6 +1,6 @@
 import { plainText } from "../../../../api/foreign-text.ts";
-import type { FleetStatus } from "../../commands/status/status.ts";
-import type { PageState } from "../../commands/ui/fleet-state.ts";
+import type { FleetStatus } from "../../fleet/status.ts";
+import type { PageState } from "../fleet-state.ts";
 import { lockedText, secretOfTab } from "./secret.ts";
 
 /** Reads a document of the API, or of the file that the page was written as. Rejects with what the server said. */

@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
 
-import type { CheckReport } from "../../commands/check/check-item.ts";
+import type { CheckReport } from "../../findings/checks/check-item.ts";
 import { endsOf } from "../ends-view.ts";
 import { readDocument, whyNot } from "./documents.ts";
 import { html, type Markup } from "./html.ts";

@@ -1,6 +1,6 @@
 import { useMemo, useRef, useState } from "preact/hooks";
 
-import type { FleetStatus } from "../../commands/status/status.ts";
+import type { FleetStatus } from "../../fleet/status.ts";
 import { shortNameOf } from "../../output/names.ts";
 import { clusterKey } from "../cluster-view.ts";
 import {

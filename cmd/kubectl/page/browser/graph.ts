@@ -1,4 +1,4 @@
-import type { TreeNode } from "../../commands/tree/tree-node.ts";
+import type { TreeNode } from "../../fleet/tree/tree-node.ts";
 import { box, type GraphEdge, type GraphNode, graphView, shortened } from "../graph-view.ts";
 import { html, type Markup } from "./html.ts";
 import { Prose } from "./parts.ts";

@@ -1,8 +1,8 @@
 import { workloadName } from "../../../../installation/workload-facts.ts";
-import type { EventItem } from "../../commands/events/events.ts";
-import type { StatusItem } from "../../commands/status/status-item.ts";
-import type { FleetStatus } from "../../commands/status/status.ts";
-import type { TreeNode } from "../../commands/tree/tree-node.ts";
+import type { EventItem } from "../../fleet/events.ts";
+import type { StatusItem } from "../../fleet/status-item.ts";
+import type { FleetStatus } from "../../fleet/status.ts";
+import type { TreeNode } from "../../fleet/tree/tree-node.ts";
 import { conditionTone } from "../../output/condition-tone.ts";
 import { shortNameOf } from "../../output/names.ts";
 import type { ReportDocument } from "../../output/report.ts";

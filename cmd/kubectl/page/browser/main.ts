@@ -1,9 +1,9 @@
 import { render } from "preact";
 import { useEffect, useState } from "preact/hooks";
 
-import type { FleetStatus } from "../../commands/status/status.ts";
-import type { PageState } from "../../commands/ui/fleet-state.ts";
+import type { FleetStatus } from "../../fleet/status.ts";
 import type { Route } from "../address.ts";
+import type { PageState } from "../fleet-state.ts";
 import { shownAge } from "../shown-age.ts";
 import { ClusterPage } from "./cluster-page.ts";
 import { ClustersPage } from "./clusters-page.ts";

@@ -1,6 +1,6 @@
 import { useEffect, useState } from "preact/hooks";
 
-import type { ClusterList } from "../../commands/ui/clusters.ts";
+import type { ClusterList } from "../clusters.ts";
 import type { Traits } from "../fleet-view.ts";
 import { readDocument, whyNot, written } from "./documents.ts";
 import { html, type Markup } from "./html.ts";

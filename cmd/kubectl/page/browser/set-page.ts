@@ -1,5 +1,5 @@
 import { type FleetSetKind, fleetSetKinds } from "../../../../api/fleet-set.ts";
-import type { RolloutItem, RolloutStatus } from "../../commands/rollout/rollout-item.ts";
+import type { RolloutItem, RolloutStatus } from "../../hub/rollout-item.ts";
 import { shortNameOf } from "../../output/names.ts";
 import { keyOf } from "../fleet-view.ts";
 import { type NotableView, setView, type StageView } from "../set-view.ts";

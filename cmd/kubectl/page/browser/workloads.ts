@@ -1,5 +1,5 @@
-import type { StatusItem } from "../../commands/status/status-item.ts";
-import type { WorkloadItem } from "../../commands/workloads/workloads.ts";
+import type { StatusItem } from "../../fleet/status-item.ts";
+import type { WorkloadItem } from "../../fleet/workloads.ts";
 import type { ReportDocument } from "../../output/report.ts";
 import { queryOf } from "../installation-view.ts";
 import { shownAge } from "../shown-age.ts";

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 
 import { connectHub } from "../../../../access/hub/hub.ts";
 import { systemClock } from "../../../../access/time/system-clock.ts";
-import { listVisibleComponents } from "../../../../cmd/kubectl/commands/check/hub-checks.ts";
+import { listVisibleComponents } from "../../../../cmd/kubectl/findings/checks/hub-checks.ts";
 import { startStubHub } from "../stub-hub.ts";
 
 const { signal } = new AbortController();

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { knfCodes } from "../../../../api/knf/knf-codes.ts";
 import type { Condition } from "../../../../api/kubernetes.ts";
 import { codes, reasons } from "../../../../api/reasons.ts";
-import { explain } from "../../../../cmd/kubectl/commands/explain/explain.ts";
+import { explain } from "../../../../cmd/kubectl/findings/words/explain.ts";
 import { hubViewOf } from "../../../../cmd/kubectl/hub/installations.ts";
 import { conditionCode } from "../../../../cmd/kubectl/output/condition-code.ts";
 import { knfOf } from "../../../../cmd/kubectl/output/knf-of.ts";

@@ -2,8 +2,8 @@ import { expect, test } from "vitest";
 
 import { knfCodes } from "../../../../api/knf/knf-codes.ts";
 import { reasons } from "../../../../api/reasons.ts";
-import { statusItemOf } from "../../../../cmd/kubectl/commands/status/status-item.ts";
-import { fleetStatusOf } from "../../../../cmd/kubectl/commands/status/status.ts";
+import { statusItemOf } from "../../../../cmd/kubectl/fleet/status-item.ts";
+import { fleetStatusOf } from "../../../../cmd/kubectl/fleet/status.ts";
 import { nextStep, statusNotes } from "../../../../cmd/kubectl/output/notes.ts";
 import type { LiveReason } from "../../../../cmd/kubectl/output/own-reasons.ts";
 import { stampAt } from "../../../../cmd/kubectl/output/report.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { checkItem } from "../../../../cmd/kubectl/commands/check/check-item.ts";
+import { checkItem } from "../../../../cmd/kubectl/findings/checks/check-item.ts";
 import { endsOf } from "../../../../cmd/kubectl/page/ends-view.ts";
 
 const cluster = { namespace: "fleet", name: "eu-1" };

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import type { EventItem } from "../../../../cmd/kubectl/commands/events/events.ts";
+import type { EventItem } from "../../../../cmd/kubectl/fleet/events.ts";
 import { eventLines } from "../../../../cmd/kubectl/page/events-view.ts";
 
 interface Given {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 
-import type { StatusItem } from "../../../../cmd/kubectl/commands/status/status-item.ts";
-import type { ClusterItem } from "../../../../cmd/kubectl/commands/ui/clusters.ts";
+import type { StatusItem } from "../../../../cmd/kubectl/fleet/status-item.ts";
+import type { ClusterItem } from "../../../../cmd/kubectl/page/clusters.ts";
 import {
   fleetView,
   inShownOrder,

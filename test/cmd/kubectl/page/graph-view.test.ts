@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import type { TreeNode } from "../../../../cmd/kubectl/commands/tree/tree-node.ts";
+import type { TreeNode } from "../../../../cmd/kubectl/fleet/tree/tree-node.ts";
 import { box, graphView, shortened } from "../../../../cmd/kubectl/page/graph-view.ts";
 
 function node(name: string, ...children: readonly TreeNode[]): TreeNode {

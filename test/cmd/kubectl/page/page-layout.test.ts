@@ -6,10 +6,10 @@ import { pathToFileURL } from "node:url";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
-import { statusHtml } from "../../../../cmd/kubectl/commands/status/status-html.ts";
-import type { StatusItem } from "../../../../cmd/kubectl/commands/status/status-item.ts";
-import { fleetStatusOf } from "../../../../cmd/kubectl/commands/status/status.ts";
+import type { StatusItem } from "../../../../cmd/kubectl/fleet/status-item.ts";
+import { fleetStatusOf } from "../../../../cmd/kubectl/fleet/status.ts";
 import { queryOf } from "../../../../cmd/kubectl/page/installation-view.ts";
+import { statusHtml } from "../../../../cmd/kubectl/page/status-html.ts";
 import { startBrowser } from "./browser.ts";
 import { expectGoodLooks } from "./good-looks.ts";
 import { type OpenPage, openPage } from "./open-page.ts";

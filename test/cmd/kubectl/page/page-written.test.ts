@@ -6,10 +6,10 @@ import { pathToFileURL } from "node:url";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
-import { statusHtml } from "../../../../cmd/kubectl/commands/status/status-html.ts";
-import { fleetStatusOf } from "../../../../cmd/kubectl/commands/status/status.ts";
 import { mostInstallations } from "../../../../cmd/kubectl/commands/ui/written-documents.ts";
+import { fleetStatusOf } from "../../../../cmd/kubectl/fleet/status.ts";
 import { queryOf } from "../../../../cmd/kubectl/page/installation-view.ts";
+import { statusHtml } from "../../../../cmd/kubectl/page/status-html.ts";
 import { startUi } from "../commands/ui/ui-session.ts";
 import { component } from "../fleet-facts.ts";
 import { recordedFolder } from "../golden/record-scene.ts";

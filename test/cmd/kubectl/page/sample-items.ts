@@ -1,5 +1,5 @@
-import type { StatusItem } from "../../../../cmd/kubectl/commands/status/status-item.ts";
-import type { ClusterItem } from "../../../../cmd/kubectl/commands/ui/clusters.ts";
+import type { StatusItem } from "../../../../cmd/kubectl/fleet/status-item.ts";
+import type { ClusterItem } from "../../../../cmd/kubectl/page/clusters.ts";
 
 interface Given {
   readonly name?: string;

@@ -3,12 +3,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 import type { FleetSet } from "../../../../api/fleet-set.ts";
-import {
-  rolloutItemOf,
-  rolloutStatusOf,
-} from "../../../../cmd/kubectl/commands/rollout/rollout-item.ts";
-import type { StatusItem } from "../../../../cmd/kubectl/commands/status/status-item.ts";
-import { fleetStatusOf } from "../../../../cmd/kubectl/commands/status/status.ts";
+import type { StatusItem } from "../../../../cmd/kubectl/fleet/status-item.ts";
+import { fleetStatusOf } from "../../../../cmd/kubectl/fleet/status.ts";
+import { rolloutItemOf, rolloutStatusOf } from "../../../../cmd/kubectl/hub/rollout-item.ts";
 import { setItemOf } from "../../../../cmd/kubectl/hub/set-view.ts";
 import { writtenPage } from "../../../../cmd/kubectl/page/page-html.ts";
 import { recordedFolder } from "../golden/record-scene.ts";

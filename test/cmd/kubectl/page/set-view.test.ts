@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
 import type { FleetSetStatus } from "../../../../api/fleet-set.ts";
-import { rolloutItemOf } from "../../../../cmd/kubectl/commands/rollout/rollout-item.ts";
+import { rolloutItemOf } from "../../../../cmd/kubectl/hub/rollout-item.ts";
 import { setItemOf } from "../../../../cmd/kubectl/hub/set-view.ts";
 import { setRows, setView } from "../../../../cmd/kubectl/page/set-view.ts";
 import { fleetSet, phased, rolloutDefaults } from "../set-facts.ts";

@@ -10,9 +10,6 @@ import { knownResource } from "../../../../../api/resources.ts";
 import { UsageError } from "../../../errors.ts";
 import type { Fleet } from "../../../fleet/fleet.ts";
 import { findProfile } from "../../../hub/profiles.ts";
-import type { ClusterAccess } from "../../../spokes/cluster-access.ts";
-import { onSpoke, type OpenSpoke } from "../open-spoke.ts";
-import { registerRequest, usualAccount } from "../register-request.ts";
 import {
   hubAnnotation,
   idOf,
@@ -21,7 +18,10 @@ import {
   registrar,
   registrarSelector as labelSelector,
   spokeNamespace,
-} from "../spoke-objects.ts";
+} from "../../../rights/spoke-objects.ts";
+import type { ClusterAccess } from "../../../spokes/cluster-access.ts";
+import { onSpoke, type OpenSpoke } from "../open-spoke.ts";
+import { registerRequest, usualAccount } from "../register-request.ts";
 
 /** The ClusterProfile of a registration. */
 interface Registered {

@@ -10,14 +10,14 @@ import { listAnchors } from "../../../../../controller/apply/anchor/list-anchors
 import { spokeRoleName } from "../../../../../installation/spoke-role.ts";
 import { listVisible } from "../../../hub/list-visible.ts";
 import { listProfiles } from "../../../hub/profiles.ts";
+import { NeededReads } from "../../../rights/missing-rights.ts";
+import { idOf, spokeNamespace } from "../../../rights/spoke-objects.ts";
 import type { ClusterAccess } from "../../../spokes/cluster-access.ts";
 import { listsProfiles, otherProfiles, serversOf, unknownProfiles } from "../known-cluster.ts";
-import { NeededReads } from "../missing-rights.ts";
 import { readContents } from "../namespace-contents.ts";
 import { onSpoke, type OpenSpoke } from "../open-spoke.ts";
 import type { Refusal } from "../reachable-server.ts";
 import { lackOfRights } from "../refused-registration.ts";
-import { idOf, spokeNamespace } from "../spoke-objects.ts";
 import {
   hubRemovals,
   registeredOf,
@@ -69,7 +69,7 @@ export async function readSpokeRemovals(
   const { account } = registeredOf(profile);
   if (account === "") {
     return {
-      why: `ClusterProfile ${idOf(profile.metadata)} does not say which account register made`,
+      error: `ClusterProfile ${idOf(profile.metadata)} does not say which account register made`,
       next: ["Leave the cluster alone with --keep-spoke."],
     };
   }
@@ -105,7 +105,7 @@ export async function readSpokeRemovals(
     contents,
   };
   const removals = spokeRemovals(profile, facts);
-  if ("why" in removals) return removals;
+  if ("error" in removals) return removals;
   const warnings = await warningsOf(profile, { access, components, spoke }, signal);
   return { ...removals, warnings: [...removals.warnings, ...warnings] };
 }

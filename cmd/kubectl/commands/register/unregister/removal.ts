@@ -7,8 +7,6 @@ import { describe, type KubeObject, nameFirst } from "../../../../../api/kuberne
 import { spokeRoleName } from "../../../../../installation/spoke-role.ts";
 import { accountsOf } from "../../../hub/find-controller.ts";
 import { words } from "../../../output/steps.ts";
-import { type NamespaceContents, othersIn, whyItStays } from "../namespace-contents.ts";
-import type { Refusal } from "../reachable-server.ts";
 import {
   idOf,
   isRegistrars,
@@ -19,7 +17,9 @@ import {
   registeredAnnotations,
   registrar,
   spokeNamespace,
-} from "../spoke-objects.ts";
+} from "../../../rights/spoke-objects.ts";
+import { type NamespaceContents, othersIn, whyItStays } from "../namespace-contents.ts";
+import type { Refusal } from "../reachable-server.ts";
 
 /** What a registration recorded in its ClusterProfile. Empty texts: nothing. */
 export interface Registered {
@@ -63,7 +63,7 @@ export function refusedRemoval(
   if (manager !== registrar) {
     return [
       {
-        why: `ClusterProfile ${id} was written by ${managerText(manager)}, and not by register`,
+        error: `ClusterProfile ${id} was written by ${managerText(manager)}, and not by register`,
         next: ["Whoever wrote it has to delete it."],
       },
     ];
@@ -73,7 +73,7 @@ export function refusedRemoval(
   const [first] = users;
   return [
     {
-      why: `ClusterProfile ${id} is in use by ${names.join(", ")}`,
+      error: `ClusterProfile ${id} is in use by ${names.join(", ")}`,
       next: [
         ...holdSteps(profile, sets),
         ...(unlisted.length === 0
@@ -145,7 +145,7 @@ export function spokeRemovals(
   const { context, uid, hubUid, account, binding, role, bindings, namespace, contents } = facts;
   if (uid === "" || uid !== clusterUid) {
     return {
-      why: `Context "${context}" leads to another cluster than the one that was registered as ${idOf(profile.metadata)}`,
+      error: `Context "${context}" leads to another cluster than the one that was registered as ${idOf(profile.metadata)}`,
       next: ["Name its context with --from-context, or leave the cluster alone with --keep-spoke."],
     };
   }

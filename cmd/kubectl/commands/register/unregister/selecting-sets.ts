@@ -11,9 +11,9 @@ import { exclusionOf } from "../../../../../sets/members.ts";
 import { stageOf } from "../../../../../sets/stages.ts";
 import { listSets } from "../../../hub/fleet-sets.ts";
 import { listVisible, type VisibleList } from "../../../hub/list-visible.ts";
+import { idOf } from "../../../rights/spoke-objects.ts";
 import { allSetKinds } from "../../../selection/set-ref.ts";
 import type { ClusterAccess } from "../../../spokes/cluster-access.ts";
-import { idOf } from "../spoke-objects.ts";
 
 type HubAccess = Pick<ClusterAccess, "hub" | "hubTimeoutMs">;
 

@@ -14,16 +14,16 @@ import { onlyProfileName } from "../../../hub/profiles.ts";
 import type { Answer } from "../../../main/report.ts";
 import type { Talk } from "../../../main/talk.ts";
 import { checkWriteFormat, isTable } from "../../../output/output-format.ts";
+import { missingRights, rightsToDelete } from "../../../rights/missing-rights.ts";
+import { idOf, spokeNamespace } from "../../../rights/spoke-objects.ts";
 import type { ClusterAccess } from "../../../spokes/cluster-access.ts";
 import { tellLeft } from "../left-objects.ts";
-import { missingRights, rightsToDelete } from "../missing-rights.ts";
 import { apiServiceCommand, othersIn, readContents, whyItStays } from "../namespace-contents.ts";
 import { onSpoke, openSpoke, type OpenSpoke } from "../open-spoke.ts";
 import type { Refusal } from "../reachable-server.ts";
 import { lackOfRights } from "../refused-registration.ts";
 import { refuse } from "../register.ts";
 import { objectName, objectsTable, type ShownObject } from "../registration-text.ts";
-import { idOf, spokeNamespace } from "../spoke-objects.ts";
 import { removeRead } from "../write-object.ts";
 import { findRegistered } from "./lost-registration.ts";
 import { type HubFacts, readHubRemovals, readSpokeRemovals } from "./read-removals.ts";
@@ -69,7 +69,7 @@ export async function unregisterCluster(
       ? nothing
       : readSpokeRemovals(profile, { access, components, spoke }, signal),
   ]);
-  if ("why" in there) return refuse([there]);
+  if ("error" in there) return refuse([there]);
   const onHub = ofHub.filter((object) => missing === undefined || object !== profile);
   const lacks = await lacksOf({ there, onHub }, { access, spoke }, signal);
   if (!options.dryRun && lacks.length > 0) return refuse(lacks);
@@ -78,7 +78,7 @@ export async function unregisterCluster(
   if (isTable(flags)) talk.show(objectsTable(shown));
   else talk.print(shown.map((object) => `${objectName(object)}\n`).join(""));
   const warn = (lines: readonly string[]) => talk.note(...lines.map((line) => `warning: ${line}`));
-  warn([...there.warnings, ...lacks.map(({ why }) => why)]);
+  warn([...there.warnings, ...lacks.map(({ error }) => error)]);
   if (options.dryRun) return {};
   await talk.ask(`Delete these ${shown.length} objects.`, options.yes);
   const places = { access, spoke, context, kubeconfig: options.fromKubeconfig };

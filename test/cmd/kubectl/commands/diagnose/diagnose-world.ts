@@ -5,7 +5,7 @@ import { operatorApiVersion } from "../../../../../api/component.ts";
 import type { KubeObject } from "../../../../../api/kubernetes.ts";
 import { leaderLease } from "../../../../../api/shards.ts";
 import { runCli } from "../../../../../cmd/kubectl/cli.ts";
-import type { DiagnosisReport } from "../../../../../cmd/kubectl/commands/diagnose/diagnosis.ts";
+import type { DiagnosisReport } from "../../../../../cmd/kubectl/findings/diagnosis.ts";
 import { writeThinRelease } from "../../../../e2e/thin-release.ts";
 import type { Fleet, Profile, ProfileOptions } from "../../../../fleet/fleet.ts";
 import { conditionOf } from "../../../../fleet/json-record.ts";

@@ -6,22 +6,22 @@ import { describe, expect, test } from "vitest";
 
 import { knfCodes } from "../../../../../api/knf/knf-codes.ts";
 import { codes, processReasons, protectionReasons, reasons } from "../../../../../api/reasons.ts";
-import { causesOf, upstreamNotes } from "../../../../../cmd/kubectl/commands/explain/causes.ts";
 import { nearest } from "../../../../../cmd/kubectl/commands/explain/explain-report.ts";
-import { explain, explainable } from "../../../../../cmd/kubectl/commands/explain/explain.ts";
+import { causesOf, upstreamNotes } from "../../../../../cmd/kubectl/findings/words/causes.ts";
+import { explain, explainable } from "../../../../../cmd/kubectl/findings/words/explain.ts";
 import {
   availabilityMeanings,
   codeMeanings,
   protectionMeanings,
   reasonMeanings,
-} from "../../../../../cmd/kubectl/commands/explain/meanings.ts";
+} from "../../../../../cmd/kubectl/findings/words/meanings.ts";
 import {
   setClusterStates,
   setConditions,
   setPhases,
   setReasons,
   type SetWords,
-} from "../../../../../cmd/kubectl/commands/explain/set-words.ts";
+} from "../../../../../cmd/kubectl/findings/words/set-words.ts";
 import { ownReasons } from "../../../../../cmd/kubectl/output/own-reasons.ts";
 import { runText } from "../../run-text.ts";
 

@@ -6,8 +6,8 @@ import { gunzipSync } from "node:zlib";
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
+import { formsOf } from "../../../../../cmd/kubectl/bundle/known-secrets.ts";
 import { unpackTar } from "../../../../../cmd/kubectl/bundle/tar.ts";
-import { formsOf } from "../../../../../cmd/kubectl/commands/gather/known-secrets.ts";
 import { useFleet } from "../../../../fleet/use-fleet.ts";
 import { setScene, wrongToken, type FleetScene } from "../../fleet-scene.ts";
 import { recordScene, scenesToRecord } from "../../golden/record-scene.ts";

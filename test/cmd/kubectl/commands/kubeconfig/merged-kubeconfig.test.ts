@@ -2,11 +2,8 @@ import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
 
 import { Secret } from "../../../../../access/plugins/credential.ts";
-import {
-  kubeconfigOf,
-  spokeEntry,
-} from "../../../../../cmd/kubectl/commands/kubeconfig/exec-user.ts";
 import { mergedKubeconfig } from "../../../../../cmd/kubectl/commands/kubeconfig/merged-kubeconfig.ts";
+import { kubeconfigOf, spokeEntry } from "../../../../../cmd/kubectl/spokes/exec-user.ts";
 
 const exec = {
   apiVersion: "client.authentication.k8s.io/v1",

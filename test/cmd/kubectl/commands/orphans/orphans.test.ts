@@ -3,7 +3,7 @@ import { join } from "node:path";
 
 import { describe, expect, test } from "vitest";
 
-import { orphanFindings } from "../../../../../cmd/kubectl/commands/orphans/orphan-findings.ts";
+import { orphanFindings } from "../../../../../cmd/kubectl/findings/orphan-findings.ts";
 import { encodeInventory } from "../../../../../installation/inventory.ts";
 import { component } from "../../fleet-facts.ts";
 import { runText } from "../../run-text.ts";

@@ -1,10 +1,7 @@
 import { expect, test } from "vitest";
 
-import type {
-  PlanItem,
-  PlannedChange,
-} from "../../../../../cmd/kubectl/commands/plan/plan-item.ts";
 import { planTable } from "../../../../../cmd/kubectl/commands/plan/plan-table.ts";
+import type { PlanItem, PlannedChange } from "../../../../../cmd/kubectl/compare/plan-item.ts";
 
 const label = '.metadata.labels["app.kubernetes.io/version"]';
 

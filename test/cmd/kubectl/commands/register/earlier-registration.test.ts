@@ -5,7 +5,7 @@ import {
   type RegisterFlags,
   registerRequest,
 } from "../../../../../cmd/kubectl/commands/register/register-request.ts";
-import { registeredAnnotations } from "../../../../../cmd/kubectl/commands/register/spoke-objects.ts";
+import { registeredAnnotations } from "../../../../../cmd/kubectl/rights/spoke-objects.ts";
 import { named, own, planned, present, profileOf, request, spoke } from "./registration-input.ts";
 
 const first = {

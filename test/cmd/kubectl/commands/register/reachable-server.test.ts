@@ -198,7 +198,7 @@ describe("the address for a controller in a pod", () => {
     },
   ])("is refused: $name", ({ question, why }) => {
     const found = reachableServer(question);
-    expect("why" in found ? found.why : "").toMatch(why);
+    expect("error" in found ? found.error : "").toMatch(why);
     expect(JSON.stringify(found)).not.toContain("secret@");
   });
 

@@ -147,7 +147,7 @@ describe("refused, each with a next step", () => {
     const found = plan({ request: asked, hub: there, spoke: here });
     expect("reader" in found).toBe(false);
     const refusals = "reader" in found ? [] : found;
-    expect(refusals.map((refusal) => refusal.why)).toEqual([expect.stringMatching(why)]);
+    expect(refusals.map((refusal) => refusal.error)).toEqual([expect.stringMatching(why)]);
   });
 
   test.each([

@@ -108,7 +108,7 @@ export function plan(changes: Changes = {}): ReturnType<typeof planRegistration>
 export function planned(changes: Changes = {}): Registration {
   const found = plan(changes);
   if ("reader" in found) return found;
-  throw new Error(found.map(({ why }) => why).join("; "));
+  throw new Error(found.map(({ error }) => error).join("; "));
 }
 
 export function named(changes: Changes = {}): readonly string[] {

@@ -10,7 +10,7 @@ import {
   credentialData,
   planRegistration,
 } from "../../../../../cmd/kubectl/commands/register/registration.ts";
-import { spokeManifests } from "../../../../../cmd/kubectl/commands/register/spoke-objects.ts";
+import { spokeManifests } from "../../../../../cmd/kubectl/rights/spoke-objects.ts";
 import {
   type Changes,
   clock,

@@ -3,11 +3,8 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 
 import type { FleetSet } from "../../../../../api/fleet-set.ts";
-import {
-  outcomeOf,
-  rolloutItemOf,
-} from "../../../../../cmd/kubectl/commands/rollout/rollout-item.ts";
 import { barOf } from "../../../../../cmd/kubectl/commands/rollout/rollout-text.ts";
+import { outcomeOf, rolloutItemOf } from "../../../../../cmd/kubectl/hub/rollout-item.ts";
 import { setItemOf } from "../../../../../cmd/kubectl/hub/set-view.ts";
 import { waitFor } from "../../../../fleet/wait-for.ts";
 import { startChangingCluster } from "../../changing-cluster.ts";

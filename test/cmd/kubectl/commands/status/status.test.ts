@@ -1,14 +1,8 @@
 import { describe, expect, test } from "vitest";
 
 import type { Component } from "../../../../../api/component.ts";
-import {
-  statusItemOf,
-  worstFirst,
-} from "../../../../../cmd/kubectl/commands/status/status-item.ts";
-import {
-  fleetStatusOf,
-  statusExitCode,
-} from "../../../../../cmd/kubectl/commands/status/status.ts";
+import { statusItemOf, worstFirst } from "../../../../../cmd/kubectl/fleet/status-item.ts";
+import { fleetStatusOf, statusExitCode } from "../../../../../cmd/kubectl/fleet/status.ts";
 import type { FailOn } from "../../../../../cmd/kubectl/main/command-flags.ts";
 import type { SpokeReading } from "../../../../../cmd/kubectl/spokes/spoke-facts.ts";
 import { anchorOf, component, deployment, now, reading } from "../../fleet-facts.ts";

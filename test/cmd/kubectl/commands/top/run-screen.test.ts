@@ -1,10 +1,10 @@
 import { afterEach, describe, expect, test, vi } from "vitest";
 
-import { statusItemOf } from "../../../../../cmd/kubectl/commands/status/status-item.ts";
-import { fleetStatusOf } from "../../../../../cmd/kubectl/commands/status/status.ts";
-import type { FleetState } from "../../../../../cmd/kubectl/commands/top/fleet-feed.ts";
 import { runScreen } from "../../../../../cmd/kubectl/commands/top/run-screen.ts";
 import { TopModel, type ReadPane } from "../../../../../cmd/kubectl/commands/top/top-model.ts";
+import type { FleetState } from "../../../../../cmd/kubectl/fleet/fleet-feed.ts";
+import { statusItemOf } from "../../../../../cmd/kubectl/fleet/status-item.ts";
+import { fleetStatusOf } from "../../../../../cmd/kubectl/fleet/status.ts";
 import { component, now } from "../../fleet-facts.ts";
 import { fakeTerminal } from "./fake-terminal.ts";
 

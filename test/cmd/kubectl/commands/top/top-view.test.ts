@@ -1,6 +1,5 @@
 import { describe, expect, test } from "vitest";
 
-import { statusItemOf } from "../../../../../cmd/kubectl/commands/status/status-item.ts";
 import { keysOf } from "../../../../../cmd/kubectl/commands/top/run-screen.ts";
 import {
   firstView,
@@ -11,6 +10,7 @@ import {
   type Key,
   type View,
 } from "../../../../../cmd/kubectl/commands/top/top-view.ts";
+import { statusItemOf } from "../../../../../cmd/kubectl/fleet/status-item.ts";
 import { component } from "../../fleet-facts.ts";
 
 const rows = ["a", "b", "c", "d", "e"];

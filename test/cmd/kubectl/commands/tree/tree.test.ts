@@ -8,7 +8,7 @@ import {
   collapsed,
   type TreeNode,
   treeText,
-} from "../../../../../cmd/kubectl/commands/tree/tree-node.ts";
+} from "../../../../../cmd/kubectl/fleet/tree/tree-node.ts";
 import { recordedObjects } from "../../recorded-hub.ts";
 import { runText } from "../../run-text.ts";
 import { startStubHub, type StubHub } from "../../stub-hub.ts";

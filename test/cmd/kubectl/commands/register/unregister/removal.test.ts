@@ -68,7 +68,7 @@ const facts: RemovalFacts = {
 
 function names(changes: Partial<RemovalFacts>): readonly string[] {
   const found = spokeRemovals(profile, { ...facts, ...changes });
-  if ("why" in found) return [found.why];
+  if ("error" in found) return [found.error];
   const { objects, namespace } = found;
   return [...objects, ...(namespace === undefined ? [] : [namespace])].map(
     ({ metadata }) => metadata.uid,
@@ -167,7 +167,7 @@ describe("unregister deletes on the spoke", () => {
     const annotations = { ...profile.metadata.annotations, "knfleet.dev/cluster-uid": "" };
     const nameless = { ...profile, metadata: { ...profile.metadata, annotations } };
     expect(spokeRemovals(nameless, { ...facts, uid: "" })).toMatchObject({
-      why: expect.stringMatching(/another cluster/),
+      error: expect.stringMatching(/another cluster/),
     });
   });
 
@@ -274,13 +274,13 @@ describe("unregister is refused", () => {
   const none = { users: [], sets: [], unlisted: [] };
   test("for a profile of another manager", () => {
     const foreign = { ...profile, spec: { clusterManager: { name: "by-hand" } } };
-    expect(refusedRemoval(foreign, none)[0]?.why).toMatch(/"by-hand"/);
+    expect(refusedRemoval(foreign, none)[0]?.error).toMatch(/"by-hand"/);
   });
 
   test("while components use the profile, with their names", () => {
     const user = { kind: "KnativeServing", namespace: "team-a", name: "knative-serving" } as const;
     const [refusal] = refusedRemoval(profile, { users: [user], sets: [], unlisted: [] });
-    expect(refusal?.why).toMatch(/in use by KnativeServing team-a\/knative-serving/);
+    expect(refusal?.error).toMatch(/in use by KnativeServing team-a\/knative-serving/);
     expect(refusal?.next).toContain("kubectl delete knativeserving knative-serving -n team-a");
     expect(refusedRemoval(profile, none)).toEqual([]);
   });
