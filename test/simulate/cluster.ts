@@ -33,8 +33,16 @@ export interface ClusterOptions {
   readonly availableAfterMs: () => number;
 }
 
+/** The token of those who run on a cluster themselves. It does not expire. */
+export const localToken = "local";
+
 const unauthorized = new StatusError({ status: 401, reason: "Unauthorized" }, "Unauthorized")
   .answer;
+
+/** The URL of a cluster. */
+export function serverOf(cluster: string): string {
+  return `https://${cluster}.simulated`;
+}
 
 /** One API server of a simulation with its controllers: the hub, or a spoke. */
 export class SimulatedCluster implements Disposable {
@@ -64,7 +72,7 @@ export class SimulatedCluster implements Disposable {
   }
 
   get server(): string {
-    return `https://${this.name}.simulated`;
+    return serverOf(this.name);
   }
 
   get store(): VirtualSpoke["store"] {
@@ -130,6 +138,17 @@ export class SimulatedCluster implements Disposable {
     return this.store.find(live);
   }
 
+  /** Applies an object as somebody else does, and returns the answer. */
+  apply(manifest: Manifest, manager: string): Answer {
+    const ref = objectRefOf({ name: "", ...manifest.metadata }, this.#resourceOf(manifest));
+    const path = objectPath(ref, undefined, { fieldManager: manager, force: "true" });
+    const headers = {
+      "content-type": "application/apply-patch+yaml",
+      authorization: `Bearer ${localToken}`,
+    };
+    return this.serve({ method: "PATCH", path, headers, body: JSON.stringify(manifest) }).answer;
+  }
+
   /** Deletes an object, as far as its finalizers let it go. */
   remove(key: ObjectKey): void {
     if (this.store.find({ ...key, metadata: key }) === undefined) return;
@@ -193,7 +212,8 @@ export class SimulatedCluster implements Disposable {
   }
 
   #isAllowed({ headers }: Arrival): boolean {
-    return this.token === undefined || headers["authorization"] === `Bearer ${this.token}`;
+    const tokens = [localToken, this.token].map((token) => `Bearer ${token}`);
+    return this.token === undefined || tokens.includes(headers["authorization"] ?? "");
   }
 
   #requestOf({ method, path, headers, body }: Arrival): SpokeRequest {

@@ -1,4 +1,5 @@
 import { componentKinds } from "../../api/component.ts";
+import { managedClusterAnnotation } from "../../api/delivery.ts";
 import { setAnnotations } from "../../api/fleet-set.ts";
 import { anchorAnnotations, componentUidLabel } from "../../installation/anchor.ts";
 import { conditionOf, valueAt } from "../fleet/json-record.ts";
@@ -24,6 +25,11 @@ export function stampedAtOf(component: StoredObject | undefined): string | undef
 /** Whether an object is a component. */
 export function isComponent({ kind }: Pick<StoredObject, "kind">): boolean {
   return kind in componentKinds;
+}
+
+/** Whether works bring a component of the hub to its cluster. */
+export function isPulled({ metadata }: StoredObject): boolean {
+  return metadata.annotations?.[managedClusterAnnotation] !== undefined;
 }
 
 /** Whether the controller holds it. */

@@ -1,9 +1,11 @@
 import type { ComponentKind } from "../../api/component.ts";
+import { agentWorkName, componentWorkName } from "../../api/delivery.ts";
 import { valueAt } from "../fleet/json-record.ts";
 import type { StoredObject } from "../simulator/object-store.ts";
 import { differencesOf } from "../support/spoke-dump.ts";
-import { componentUidOf, isComponent, isReady, profileOf } from "./component-facts.ts";
+import { componentUidOf, isComponent, isPulled, isReady, profileOf } from "./component-facts.ts";
 import { setKey } from "./components.ts";
+import { copyOn, hubUidOf } from "./copies.ts";
 import { dumpOf, type FreshInstalls } from "./fresh-install.ts";
 import type { Scenario } from "./scenario.ts";
 import type { Simulation } from "./simulation.ts";
@@ -92,7 +94,13 @@ async function compareInstallation(
 ): Promise<void> {
   const cluster = valueAt(component, "spec", "clusterProfileRef", "name");
   const spoke = simulation.fleet.spokes.find(({ name }) => name === cluster);
-  const dump = dumpOf([...(spoke?.store.everything() ?? [])], component);
+  if (spoke === undefined) return;
+  const copy = copyOn(spoke, component);
+  if (isPulled(component) !== (copy !== undefined)) {
+    const found = copy === undefined ? "has no copy" : "has a copy";
+    simulation.report(`At the end ${component.kind} ${component.metadata.name} ${found}`);
+  }
+  const dump = dumpOf([...spoke.store.everything()], copy ?? component);
   const differences = differencesOf(await installs.of(component), dump);
   const { kind, metadata } = component;
   for (const difference of differences.slice(0, 3)) {
@@ -100,23 +108,56 @@ async function compareInstallation(
   }
 }
 
+function workNameOf({ kind, metadata: { uid } }: StoredObject): string {
+  const componentKind = kind === "KnativeServing" ? kind : "KnativeEventing";
+  return componentWorkName({ kind: componentKind, metadata: { uid } });
+}
+
+/** Works of components that are not there any more or are pushed, and agents that nothing needs. */
+function worksLeft({ fleet }: Simulation, all: readonly StoredObject[]): readonly string[] {
+  const pulled = all.filter(isPulled);
+  const wanted = new Set([
+    ...pulled.map((component) => `${profileOf(component)} ${workNameOf(component)}`),
+    ...pulled.map((component) => `${profileOf(component)} ${agentWorkName}`),
+  ]);
+  const works = [...fleet.hub.store.everything()].filter(({ kind }) => kind === "ManifestWork");
+  const names = works.map(({ metadata }) => `${metadata.namespace} ${metadata.name}`);
+  const agents = fleet.spokes.flatMap(({ name, store }) =>
+    [...store.all("apps/Deployment")].flatMap(({ metadata }) =>
+      metadata.name === agentWorkName ? `${name} ${agentWorkName}` : [],
+    ),
+  );
+  return [...names, ...agents]
+    .filter((name) => !wanted.has(name))
+    .map((name) => `the work or agent ${name} is left`);
+}
+
 /** Objects of components that are not there any more, and policies that protect nothing. */
 function leftovers(simulation: Simulation): readonly string[] {
   const all = components(simulation);
-  const uids = new Set(all.map(({ metadata }) => metadata.uid));
+  const hubUids = new Set(all.map(({ metadata }) => metadata.uid));
   const used = new Set(all.map(profileOf));
   const { hub, spokes, orphans } = simulation.fleet;
-  return spokes.flatMap((spoke) => {
-    // Nobody knows which policies a backup brought back, or whose last component it lost.
-    const isRestored = [hub, spoke].some((cluster) => cluster.isRestoredWithin(Infinity));
-    const isEmpty = !isRestored && !used.has(spoke.name);
-    return [...spoke.store.everything()].flatMap((object) => {
-      const { kind, metadata } = object;
-      const uid = componentUidOf(object);
-      const isKnown = uid === undefined || uids.has(uid) || orphans.has(uid);
-      const isPolicy = kind.startsWith("ValidatingAdmissionPolicy");
-      const isLeft = isPolicy ? isEmpty : !isKnown;
-      return isLeft ? [`${kind} ${metadata.name} is left on ${spoke.name}`] : [];
-    });
-  });
+  const left = worksLeft(simulation, all);
+  return spokes
+    .flatMap((spoke) => {
+      const copies = [...spoke.store.everything()].filter((object) =>
+        hubUids.has(hubUidOf(object) ?? ""),
+      );
+      const uids = new Set([...hubUids, ...copies.map(({ metadata }) => metadata.uid)]);
+      // Nobody knows which policies a backup brought back, or whose last component it lost.
+      const isRestored = [hub, spoke].some((cluster) => cluster.isRestoredWithin(Infinity));
+      const isEmpty = !isRestored && !used.has(spoke.name);
+      return [...spoke.store.everything()].flatMap((object) => {
+        const { kind, metadata } = object;
+        const uid = componentUidOf(object);
+        const isKnown = uid === undefined || uids.has(uid) || orphans.has(uid);
+        const isPolicy = kind.startsWith("ValidatingAdmissionPolicy");
+        const hubUid = hubUidOf(object);
+        const isStray = !isKnown || (hubUid !== undefined && !hubUids.has(hubUid));
+        const isLeft = isPolicy ? isEmpty : isStray;
+        return isLeft ? [`${kind} ${metadata.name} is left on ${spoke.name}`] : [];
+      });
+    })
+    .concat(left);
 }

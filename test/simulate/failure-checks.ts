@@ -1,3 +1,4 @@
+import { deliveryAnnotation } from "../../api/delivery.ts";
 import { isRecord } from "../../api/fields.ts";
 import { revisionAnnotations, setLabels, steering } from "../../api/fleet-set.ts";
 import { valueAt } from "../fleet/json-record.ts";
@@ -23,6 +24,8 @@ export class FailureChecks {
   readonly #retriedAt = new Map<string, number>();
   /** By cluster: when its labels were changed last, or a component there was not ready. */
   readonly #movedAt = new Map<string, number>();
+  /** By kind and cluster: the delivery that a user wants for the component, and when it was changed last. */
+  readonly #deliveries = new Map<string, { readonly wanted: string; readonly atMs: number }>();
   /** By set, revision and stage. */
   readonly #soaks = new Map<string, Soak>();
 
@@ -33,9 +36,9 @@ export class FailureChecks {
       const retried = object.metadata.annotations?.[steering.retry];
       if (retried !== undefined) this.#retriedAt.set(`${nameOf(object)} ${retried}`, time.nowMs);
       if (object.kind === "ClusterProfile") this.#movedAt.set(object.metadata.name, time.nowMs);
-      if (isComponent(object) && !isReady(object)) {
-        this.#movedAt.set(profileOf(object), time.nowMs);
-      }
+      if (!isComponent(object)) return;
+      if (!isReady(object)) this.#movedAt.set(profileOf(object), time.nowMs);
+      this.#noteDelivery(object);
     });
   }
 
@@ -116,8 +119,22 @@ export class FailureChecks {
     const { users, time, rules } = this.#options;
     const ms = time.nowMs - sinceMs;
     const wasIll = users.some((one) => one.cluster === spoke && one.wasIllWithin(ms));
+    // On its way from one delivery to the other an installation has two owners for a moment.
+    const kinds = ["KnativeServing", "KnativeEventing"];
+    const wasMoved = kinds.some(
+      (kind) => (this.#deliveries.get(`${kind} ${spoke.name}`)?.atMs ?? -Infinity) > sinceMs,
+    );
     // A cluster that nobody reaches cannot be asked, and fails by its deadline.
-    return wasIll || (rules.deadlineMs !== Infinity && this.#wasCut(spoke, ms));
+    return wasIll || wasMoved || (rules.deadlineMs !== Infinity && this.#wasCut(spoke, ms));
+  }
+
+  #noteDelivery(component: StoredObject): void {
+    const name = `${component.kind} ${profileOf(component)}`;
+    const wanted = component.metadata.annotations?.[deliveryAnnotation] ?? "";
+    const known = this.#deliveries.get(name);
+    if (known?.wanted === wanted) return;
+    const atMs = known === undefined ? -Infinity : this.#options.time.nowMs;
+    this.#deliveries.set(name, { wanted, atMs });
   }
 
   #wasCut(spoke: SimulatedCluster, ms: number): boolean {

@@ -1,5 +1,12 @@
 import { clusterProfileApiVersion } from "../../api/cluster-profile.ts";
 import { operatorApiVersion } from "../../api/component.ts";
+import {
+  availableCondition,
+  managedClusterApiVersion,
+  managedClusterLabel,
+  ocmManager,
+  workApiVersion,
+} from "../../api/delivery.ts";
 import { fleetSetApiVersion } from "../../api/fleet-set.ts";
 import type { Manifest, ObjectKey } from "../../api/kubernetes.ts";
 import { SimulatedCluster } from "./cluster.ts";
@@ -14,6 +21,8 @@ export const credentialNamespace = "fleet-credentials";
 export interface SimulatedFleet extends Disposable {
   readonly hub: SimulatedCluster;
   readonly spokes: readonly SimulatedCluster[];
+  /** The spokes to which works of Open Cluster Management may bring components. */
+  readonly pulling: readonly SimulatedCluster[];
   /** Uids of components that a restored cluster knows or has objects of, and nobody has any more: what is left of them is for people. */
   readonly orphans: Set<string>;
 }
@@ -24,6 +33,20 @@ export interface FleetOptions {
   readonly spokes: number;
   /** So many of them are in the first stage of sets at the beginning. */
   readonly canaries: number;
+  readonly pull: Pulling;
+}
+
+/** How the last clusters of a fleet are managed by Open Cluster Management. */
+export interface Pulling {
+  /** So many of them are. */
+  readonly spokes: number;
+  /** The hub can reach them, too. */
+  readonly isDialled: boolean;
+}
+
+/** The name of a spoke. */
+export function spokeName(at: number): string {
+  return `spoke-${at + 1}`;
 }
 
 /** A hub that serves our kinds, and spokes that are published on it. */
@@ -32,21 +55,29 @@ export function simulatedFleet({
   random,
   spokes: count,
   canaries,
+  pull,
 }: FleetOptions): SimulatedFleet {
   const clock = time.clock(random.fork());
   const pods = random.fork();
   const clusterOf = (name: string): SimulatedCluster =>
     new SimulatedCluster(name, { clock, random, availableAfterMs: () => startMs(pods) });
   const hub = clusterOf("hub");
-  const spokes = Array.from({ length: count }, (_, index) => clusterOf(`spoke-${index + 1}`));
+  const spokes = Array.from({ length: count }, (_, index) => clusterOf(spokeName(index)));
   for (const spoke of spokes) spoke.token = firstToken(spoke.name);
   for (const object of hubObjects) hub.put(object);
+  const pulling = spokes.slice(count - pull.spokes);
   for (const [at, spoke] of spokes.entries()) {
-    for (const object of publicationOf(spoke, at < canaries ? "0" : "1")) hub.put(object);
+    const isDialled = !pulling.includes(spoke) || pull.isDialled;
+    const manager = pulling.includes(spoke) ? ocmManager : "simulation";
+    const ring = at < canaries ? "0" : "1";
+    hub.put(credentialOf(spoke.name, firstToken(spoke.name)));
+    hub.put(profileOf(spoke, { ring, manager, isDialled }));
   }
+  for (const { name } of pulling) for (const object of managedClusterOf(name)) hub.put(object);
   return {
     hub,
     spokes,
+    pulling,
     orphans: new Set(),
     [Symbol.dispose]: () => {
       for (const cluster of [hub, ...spokes]) cluster[Symbol.dispose]();
@@ -68,9 +99,16 @@ const hubObjects: readonly Manifest[] = [
   definitionOf(fleetSetApiVersion, "KnativeServingSet", "knativeservingsets"),
   definitionOf(fleetSetApiVersion, "KnativeEventingSet", "knativeeventingsets"),
   definitionOf(clusterProfileApiVersion, "ClusterProfile", "clusterprofiles"),
+  definitionOf(workApiVersion, "ManifestWork", "manifestworks"),
+  definitionOf(managedClusterApiVersion, "ManagedCluster", "managedclusters", "Cluster"),
 ];
 
-function definitionOf(apiVersion: string, kind: string, plural: string): Manifest {
+function definitionOf(
+  apiVersion: string,
+  kind: string,
+  plural: string,
+  scope = "Namespaced",
+): Manifest {
   const [group = "", name] = apiVersion.split("/");
   return {
     apiVersion: "apiextensions.k8s.io/v1",
@@ -78,7 +116,7 @@ function definitionOf(apiVersion: string, kind: string, plural: string): Manifes
     metadata: { name: `${plural}.${group}` },
     spec: {
       group,
-      scope: "Namespaced",
+      scope,
       names: { kind, plural },
       versions: [{ name, served: true, storage: true, subresources: { status: {} } }],
     },
@@ -108,37 +146,52 @@ export function credentialOf(name: string, token: string): Manifest {
   };
 }
 
-/** How a spoke gets on the hub: its credential, and its ClusterProfile with the way to it. */
-function publicationOf({ name, server }: SimulatedCluster, ring: string): readonly Manifest[] {
-  const manager = "simulation";
+/** The ManagedCluster of a spoke, and the namespace of the works for it. */
+function managedClusterOf(name: string): readonly Manifest[] {
+  return [
+    { apiVersion: "v1", kind: "Namespace", metadata: { name } },
+    {
+      apiVersion: managedClusterApiVersion,
+      kind: "ManagedCluster",
+      metadata: { name },
+      spec: { hubAcceptsClient: true },
+      status: { conditions: conditionsOf(availableCondition, "True") },
+    },
+  ];
+}
+
+function conditionsOf(type: string, status: string): readonly object[] {
+  const lastTransitionTime = "2026-01-01T00:00:00Z";
+  return [{ type, status, reason: type, message: "", lastTransitionTime }];
+}
+
+/** The ClusterProfile of a spoke, with the way to it if there is one. */
+function profileOf(
+  { name, server }: SimulatedCluster,
+  {
+    ring,
+    manager,
+    isDialled,
+  }: { readonly ring: string; readonly manager: string; readonly isDialled: boolean },
+): Manifest {
+  const labels = {
+    "x-k8s.io/cluster-manager": manager,
+    ring,
+    ...(manager === ocmManager && { [managedClusterLabel]: name }),
+  };
   const cluster = {
     server,
     extensions: [{ name: "client.authentication.k8s.io/exec", extension: { clusterName: name } }],
   };
-  return [
-    credentialOf(name, firstToken(name)),
-    {
-      apiVersion: clusterProfileApiVersion,
-      kind: "ClusterProfile",
-      metadata: {
-        namespace: fleetNamespace,
-        name,
-        labels: { "x-k8s.io/cluster-manager": manager, ring },
-      },
-      spec: { displayName: name, clusterManager: { name: manager } },
-      status: {
-        conditions: [
-          {
-            type: "ControlPlaneHealthy",
-            status: "True",
-            reason: "Healthy",
-            message: "",
-            lastTransitionTime: "2026-01-01T00:00:00Z",
-          },
-        ],
-        version: { kubernetes: "1.36.3" },
-        accessProviders: [{ name: "secretreader", cluster }],
-      },
+  return {
+    apiVersion: clusterProfileApiVersion,
+    kind: "ClusterProfile",
+    metadata: { namespace: fleetNamespace, name, labels },
+    spec: { displayName: name, clusterManager: { name: manager } },
+    status: {
+      conditions: conditionsOf("ControlPlaneHealthy", "True"),
+      version: { kubernetes: "1.36.3" },
+      ...(isDialled && { accessProviders: [{ name: "secretreader", cluster }] }),
     },
-  ];
+  };
 }

@@ -3,7 +3,8 @@ import type { Manifest } from "../../api/kubernetes.ts";
 import { valueAt } from "../fleet/json-record.ts";
 import type { StoredObject } from "../simulator/object-store.ts";
 import { dumpOfInstallation, type SpokeDump } from "../support/spoke-dump.ts";
-import { isReady } from "./component-facts.ts";
+import { isPulled, isReady } from "./component-facts.ts";
+import { copyOn } from "./copies.ts";
 import { fleetNamespace } from "./fleet.ts";
 import { plainRules } from "./scenario.ts";
 import { Simulation } from "./simulation.ts";
@@ -24,13 +25,14 @@ export class FreshInstalls {
   /** The dump that `dumpOf` has to give for a component that is right. */
   of(component: StoredObject): Promise<SpokeDump> {
     const spec = { ...Object(component["spec"]), clusterProfileRef: undefined };
-    const key = canonicalJson({ kind: component.kind, spec });
+    const key = canonicalJson({ kind: component.kind, spec, isPulled: isPulled(component) });
     const known = this.#dumps.get(key) ?? this.#install(component);
     this.#dumps.set(key, known);
     return known;
   }
 
-  async #install({ apiVersion, kind, ...component }: StoredObject): Promise<SpokeDump> {
+  async #install(component: StoredObject): Promise<SpokeDump> {
+    const { apiVersion, kind } = component;
     const clusterProfileRef = { namespace: fleetNamespace, name: "spoke-1" };
     const fresh: Manifest = {
       apiVersion,
@@ -43,8 +45,8 @@ export class FreshInstalls {
       spokes: 1,
       replicas: 1,
       shards: 1,
-      isWorse: false,
       canaries: 1,
+      pull: { spokes: isPulled(component) ? 1 : 0, isDialled: false },
       budgets: { canary: 1, rest: 1 },
       sets: [],
       events: [],
@@ -59,7 +61,7 @@ export class FreshInstalls {
     if (installed === undefined || spoke === undefined || !isReady(installed)) {
       throw new Error(`No fresh install: ${JSON.stringify(valueAt(installed, "status"))}`);
     }
-    return dumpOf([...spoke.store.everything()], installed);
+    return dumpOf([...spoke.store.everything()], copyOn(spoke, installed) ?? installed);
   }
 }
 

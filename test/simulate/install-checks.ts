@@ -7,13 +7,12 @@ import { valueAt } from "../fleet/json-record.ts";
 import type { StoredObject } from "../simulator/object-store.ts";
 import type { Arrival, SimulatedCluster } from "./cluster.ts";
 import { hasFinalizer, isComponent } from "./component-facts.ts";
-import type { SimulatedFleet } from "./fleet.ts";
+import { hubUidOf } from "./copies.ts";
 import { unheardMs } from "./memberships.ts";
 
 const rootOwner = "-root-owner";
 
 export interface InstallChecksOptions {
-  readonly fleet: SimulatedFleet;
   readonly onProblem: (text: string) => void;
 }
 
@@ -27,12 +26,11 @@ export class InstallChecks {
     this.#options = options;
   }
 
-  /** A request leaves a replica for a spoke. */
-  onSend(spoke: SimulatedCluster, { method, body = "" }: Arrival): void {
+  /** A request leaves a replica for a spoke. `home`: the cluster that has its components. */
+  onSend(home: SimulatedCluster, spoke: SimulatedCluster, { method, body = "" }: Arrival): void {
     if (method !== "PATCH" || !body.includes(componentUidLabel)) return;
-    const { hub } = this.#options.fleet;
     // A replica knows what it stored before it hears that a backup has not.
-    if ([hub, spoke].some((cluster) => cluster.isRestoredWithin(unheardMs))) return;
+    if ([home, spoke].some((cluster) => cluster.isRestoredWithin(unheardMs))) return;
     const sent: unknown = JSON.parse(body);
     const textAt = (...path: readonly string[]): string => {
       const value = valueAt(sent, ...path);
@@ -41,7 +39,7 @@ export class InstallChecks {
     const [kind, name] = [textAt("kind"), textAt("metadata", "name")];
     if (name.endsWith(rootOwner)) return;
     const uid = textAt("metadata", "labels", componentUidLabel);
-    const component = [...hub.store.everything()].find(({ metadata }) => metadata.uid === uid);
+    const component = [...home.store.everything()].find(({ metadata }) => metadata.uid === uid);
     if (component === undefined || !isComponent(component)) return;
     const namespace = textAt("metadata", "namespace");
     const key = { apiVersion: textAt("apiVersion"), kind, name, ...(namespace && { namespace }) };
@@ -54,7 +52,9 @@ export class InstallChecks {
   #lackOf(id: string, spoke: SimulatedCluster, component: StoredObject): string | undefined {
     const { uid, annotations } = component.metadata;
     if (!hasFinalizer(component)) return "the hub has the finalizer";
-    if (annotations?.[spokeNamespaceAnnotation] === undefined) return "the hub has its place";
+    // A copy is installed where it is.
+    const hasPlace = hubUidOf(component) !== undefined || annotations?.[spokeNamespaceAnnotation];
+    if (hasPlace === undefined) return "the hub has its place";
     const anchor = anchorOf(spoke, uid);
     if (anchor === undefined) return "the anchor";
     return this.#idsIn(anchor).has(id) ? undefined : "the inventory names it";

@@ -10,8 +10,6 @@ export interface Fault {
   readonly to: string;
   /** A part of the problem that the simulation has to report. */
   readonly problem: string;
-  /** Only worse lives find it. */
-  readonly isWorse?: true;
 }
 
 export interface KnownFault extends Fault {
@@ -26,7 +24,7 @@ export const knownFaults: readonly KnownFault[] = [
     from: "return Math.max(0, maxConcurrency - countInFlight(members) - excess);",
     to: "return members.length;",
     problem: "clusters of stage",
-    seed: 3,
+    seed: 14,
   },
   {
     name: "begins all stages at once",
@@ -34,23 +32,7 @@ export const knownFaults: readonly KnownFault[] = [
     from: "const isDue = progress.every(({ status }) => isPassed(status));",
     to: "const isDue = true;",
     problem: "begins",
-    seed: 3,
-  },
-  {
-    name: "goes on with a soak whose stage broke",
-    file: "sets/stage-progress.ts",
-    from: "const times: Times = hasBroken(tally) ? withoutDone(known) : known;",
-    to: "const times: Times = known;",
-    problem: "too short",
-    seed: 5,
-  },
-  {
-    name: "forgets to soak",
-    file: "sets/stage-progress.ts",
-    from: "if (now < soakEnd) return soakingStep(stage, tally, { context, done, soakEnd });",
-    to: "",
-    problem: "too short",
-    seed: 5,
+    seed: 14,
   },
   {
     name: "lets a component go without removing anything",
@@ -58,23 +40,7 @@ export const knownFaults: readonly KnownFault[] = [
     from: "await checkAndRemove(attempt, deps, signal);",
     to: "",
     problem: "is let go while",
-    seed: 1,
-  },
-  {
-    name: "leaves its policies on a cluster without installations",
-    file: "controller/uninstall/uninstall.ts",
-    from: "guard?.retire(component, signal),",
-    to: "",
-    problem: "is left on",
-    seed: 1,
-  },
-  {
-    name: "takes a conflict over the finalizer for a success",
-    file: "controller/reconcile/hold.ts",
-    from: "if (error.status !== 409 || attempt === maxAttempts) throw error;",
-    to: "if (error.status === 409) return current;",
-    problem: "before the hub has the finalizer",
-    seed: 3,
+    seed: 8,
   },
   {
     name: "does not notice that an object of a spoke was deleted",
@@ -82,23 +48,7 @@ export const knownFaults: readonly KnownFault[] = [
     from: "onGone: (object) => this.#takeDeletion(object),",
     to: "onGone: () => undefined,",
     problem: "differs",
-    seed: 2,
-  },
-  {
-    name: "writes to a cluster before the hub has the finalizer",
-    file: "controller/reconcile/hold.ts",
-    from: "const held = await orThrowNotHeld(() => addFinalizer(latest, edit, signal), signal);",
-    to: "void addFinalizer(latest, edit, signal).catch(() => undefined);\n    const held = latest;",
-    problem: "before the hub has the finalizer",
-    seed: 4,
-  },
-  {
-    name: "does not ask for the permit to write",
-    file: "access/http/write-permit.ts",
-    from: 'if (method !== "GET" && !mayWrite()) throw new WriteRefusedError();',
-    to: "",
-    problem: "holds the Lease",
-    seed: 28,
+    seed: 7,
   },
   {
     name: "forgets to record where it installs",
@@ -106,7 +56,7 @@ export const knownFaults: readonly KnownFault[] = [
     from: "  if (component.spec?.clusterProfileRef === undefined) return {};\n  const hasNamespace",
     to: "  if (component.spec !== undefined) return {};\n  const hasNamespace",
     problem: "before the hub has its place",
-    seed: 1,
+    seed: 7,
   },
   {
     name: "stamps a cluster again that has the revision",
@@ -114,15 +64,7 @@ export const knownFaults: readonly KnownFault[] = [
     from: 'return isPromised && hasRevision(child, revision) && "hash" in desired && hash === desired.hash;',
     to: "return false;",
     problem: "stamped twice",
-    seed: 3,
-  },
-  {
-    name: "calls a rollout complete while its stages are open",
-    file: "sets/decide.ts",
-    from: "progress.every(({ status }) => isPassed(status)) &&",
-    to: "",
-    problem: "is complete though",
-    seed: 3,
+    seed: 14,
   },
   {
     name: "passes a stage that nobody approved",
@@ -130,7 +72,103 @@ export const knownFaults: readonly KnownFault[] = [
     from: 'if (stage.spec.after?.approval !== true) return { state: "Passed", ...done };',
     to: 'if (stage.spec.name !== "") return { state: "Passed", ...done };',
     problem: "without an approval",
-    seed: 12,
+    seed: 14,
+  },
+  {
+    name: "frees the slot of a cluster that changes when the set is edited",
+    file: "sets/stages.ts",
+    from: "const next = [...first(unready, slots), ...first(ready, slots - unready.length)];",
+    to: "const next = first(pending, slots);",
+    problem: "clusters of stage",
+    seed: 33,
+  },
+  {
+    name: "forgets the works of a component that it has taken back",
+    file: "controller/pull/hand-back.ts",
+    from: 'if (outcome !== undefined) return { kind: "backoff" };',
+    to: "",
+    problem: "is left",
+    seed: 4,
+  },
+  {
+    name: "lets a pulled component go before its work is gone",
+    file: "controller/pull/remove-pulled.ts",
+    from: "assertInTime(work, deps);",
+    to: "return undefined;",
+    problem: "is let go while",
+    seed: 44,
+  },
+  {
+    name: "believes what a spoke told of an earlier spec",
+    file: "controller/pull/judge.ts",
+    from: 'values.get("hubGeneration") === `${generation}` &&',
+    to: "",
+    problem: "its copy never was",
+    seed: 44,
+  },
+  {
+    name: "takes an installation back before the spoke has let go",
+    file: "controller/reconcile/hand-over.ts",
+    from: "if (!hasLetGo) {",
+    to: 'if (hasLetGo && formerUid === "") {',
+    problem: "is sent to",
+    seed: 159,
+  },
+  {
+    name: "believes its deletions",
+    file: "controller/uninstall/finalize.ts",
+    from: "await removeRemnants(sweep, patiently, signal);",
+    to: "",
+    problem: "is let go while",
+    seed: 88,
+  },
+  {
+    name: "forgets to soak",
+    file: "sets/stage-progress.ts",
+    from: "if (now < soakEnd) return soakingStep(stage, tally, { context, done, soakEnd });",
+    to: "",
+    problem: "too short",
+    seed: 2,
+  },
+  {
+    name: "goes on with a soak whose stage broke",
+    file: "sets/stage-progress.ts",
+    from: "const times: Times = hasBroken(tally) ? withoutDone(known) : known;",
+    to: "const times: Times = known;",
+    problem: "too short",
+    seed: 67,
+  },
+  {
+    name: "writes to a cluster before the hub has the finalizer",
+    file: "controller/reconcile/hold.ts",
+    from: "const held = await orThrowNotHeld(() => addFinalizer(latest, edit, signal), signal);",
+    to: "void addFinalizer(latest, edit, signal).catch(() => undefined);\n    const held = latest;",
+    problem: "before the hub has the finalizer",
+    seed: 15,
+  },
+  {
+    name: "takes a conflict over the finalizer for a success",
+    file: "controller/reconcile/hold.ts",
+    from: "if (error.status !== 409 || attempt === maxAttempts) throw error;",
+    to: "if (error.status === 409) return current;",
+    problem: "before the hub has the finalizer",
+    seed: 2,
+  },
+  {
+    name: "calls a rollout complete while its stages are open",
+    file: "sets/decide.ts",
+    from: "progress.every(({ status }) => isPassed(status)) &&",
+    to: "",
+    problem: "is complete though",
+    seed: 2,
+  },
+  {
+    name: "leaves its policies on a cluster without installations",
+    file: "controller/uninstall/uninstall.ts",
+    from: "guard?.retire(component, signal),",
+    to: "",
+    problem: "is left on",
+    seed: 4,
   },
   {
     name: "stamps clusters that are held",
@@ -138,7 +176,15 @@ export const knownFaults: readonly KnownFault[] = [
     from: "return isMarked(profile?.metadata.labels?.[holdLabel]);",
     to: "return false;",
     problem: "is held",
-    seed: 117,
+    seed: 5,
+  },
+  {
+    name: "does not ask for the permit to write",
+    file: "access/http/write-permit.ts",
+    from: 'if (method !== "GET" && !mayWrite()) throw new WriteRefusedError();',
+    to: "",
+    problem: "holds the Lease",
+    seed: 7,
   },
   {
     name: "does not ask what the users of a cluster noticed",
@@ -146,11 +192,11 @@ export const knownFaults: readonly KnownFault[] = [
     from: "return workloads === undefined && checks.length === 0 ? undefined : found;",
     to: "return undefined;",
     problem: "passes stage",
-    seed: 112,
+    seed: 1,
   },
 ];
 
-/** Faults for which a seed is still to be found: `npm run simulate -- --fault NAME` looks for one. */
+/** Faults whose seed is still to be found: `npm run simulate -- --known-faults` looks for all. */
 const soughtFaults: readonly Fault[] = [
   {
     name: "takes the readiness from before a stamp for the readiness after it",
@@ -158,30 +204,12 @@ const soughtFaults: readonly Fault[] = [
     from: "const isOfSpec = isObserved(child) && isOfVersion(child, version) && hasContent(child);",
     to: "const isOfSpec = isOfVersion(child, version);",
     problem: "stage",
-    isWorse: true,
-  },
-  {
-    name: "frees the slot of a cluster that changes when the set is edited",
-    file: "sets/stages.ts",
-    from: "const next = [...first(unready, slots), ...first(ready, slots - unready.length)];",
-    to: "const next = first(pending, slots);",
-    isWorse: true,
-    problem: "clusters of stage",
-  },
-  {
-    name: "believes its deletions",
-    file: "controller/uninstall/finalize.ts",
-    from: "await removeRemnants(sweep, patiently, signal);",
-    to: "",
-    isWorse: true,
-    problem: "is let go while",
   },
   {
     name: "rolls out a revision that it has given up",
     file: "sets/decide.ts",
     from: "return this.#update.failed ? this.#rollBack() : this.#rollOut();",
     to: "return this.#rollOut();",
-    isWorse: true,
     problem: "has given up",
   },
   {
@@ -189,7 +217,6 @@ const soughtFaults: readonly Fault[] = [
     file: "sets/rollout-turns.ts",
     from: ".filter(({ completedNumber }) => completedNumber !== undefined)",
     to: ".filter(({ completedNumber, failed }) => completedNumber === undefined && !failed)",
-    isWorse: true,
     problem: "nor was ever complete",
   },
   {
@@ -197,7 +224,6 @@ const soughtFaults: readonly Fault[] = [
     file: "sets/cluster-state.ts",
     from: "return isFailed(stateAfterStamp(facts, { ...timing, retriedAt: 0 }));",
     to: "return true;",
-    isWorse: true,
     problem: "stamped twice",
   },
   {
@@ -205,7 +231,6 @@ const soughtFaults: readonly Fault[] = [
     file: "controller/verify/ask-webhook.ts",
     from: 'throw new Unasked(message || "the server has not decided yet");',
     to: 'return { kind: "good", message: "" };',
-    isWorse: true,
     problem: "no word of the gate",
   },
   {
@@ -213,7 +238,6 @@ const soughtFaults: readonly Fault[] = [
     file: "sets/stage-progress.ts",
     from: "if (hasBegun(context) && tally.failed > tally.maxFailures) return haltedStep(times, tally, stage);",
     to: "if (hasBegun(context) && tally.failed >= Math.max(1, tally.maxFailures)) return haltedStep(times, tally, stage);",
-    isWorse: true,
     problem: "halts though",
   },
   {
@@ -221,14 +245,43 @@ const soughtFaults: readonly Fault[] = [
     file: "sets/tally.ts",
     from: "const hasJustFailed = isFailed(state) && standing?.hasFailed !== true;",
     to: "const hasJustFailed = isFailed(state);",
-    isWorse: true,
     problem: "begins anew",
+  },
+  {
+    name: "does not tell a spoke what the hub has taken away",
+    file: "controller/pull/works.ts",
+    from: "annotations: { [workHashAnnotation]: hashOf(spec) },",
+    to: "annotations: {},",
+    problem: "At the end",
+  },
+  {
+    name: "takes an error for a proof that nothing was pushed",
+    file: "controller/pull/remove-pulled.ts",
+    from: "if (answer !== false && wasPushed(component)) {",
+    to: "if (answer === undefined) {",
+    problem: "is let go while",
+  },
+  {
+    name: "goes on with an installation that a spoke pulls",
+    file: "controller/pull/pull.ts",
+    from: "await stopManaging(attempt, deps);",
+    to: "",
+    problem: "is sent to",
+  },
+  {
+    name: "remembers who is being installed for ever",
+    file: "controller/reconcile/neighbours.ts",
+    from: "this.#claims.delete(metadata.uid);",
+    to: "void metadata;",
+    problem: "DuplicateComponent",
   },
 ];
 
+export const allFaults: readonly Fault[] = [...knownFaults, ...soughtFaults];
+
 /** The fault with a name. Throws when there is none. */
 export function faultNamed(name: string): Fault {
-  const fault = [...knownFaults, ...soughtFaults].find((one) => one.name === name);
+  const fault = allFaults.find((one) => one.name === name);
   if (fault === undefined) throw new Error(`No known fault ${name}`);
   return fault;
 }

@@ -6,14 +6,19 @@ import { valueAt } from "../fleet/json-record.ts";
 import type { StoredObject } from "../simulator/object-store.ts";
 import type { SimulatedCluster } from "./cluster.ts";
 import { kinds, ownComponent, ownKey } from "./components.ts";
+import { Deliveries } from "./deliveries.ts";
 import { fieldEdit } from "./field-edits.ts";
 import { profileKey, type SimulatedFleet } from "./fleet.ts";
+import { pick } from "./random.ts";
 import type { DeedKind, LifeEvent, Scenario } from "./scenario.ts";
 import { Steers } from "./steers.ts";
-import { type Users, usualIlls, worseIlls } from "./users.ts";
+import { ills, type Users } from "./users.ts";
 import type { VirtualTime } from "./virtual-time.ts";
 
 const minors = ["1.21", "1.22", "1.23"] as const;
+
+/** How often a user looks whether something can be done now. */
+const lookMs = 10_000;
 
 /** A finalizer of somebody else. */
 const pinFinalizer = "example.com/backup";
@@ -36,10 +41,10 @@ export class Life {
   readonly #note: (text: string) => void;
   readonly #time: VirtualTime;
   readonly #steers: Steers;
+  readonly #deliveries: Deliveries;
   readonly #deeds: Readonly<Record<DeedKind, (dice: LifeEvent["dice"]) => void>> = {
     create: (dice) => this.#create(dice),
-    version: (dice) =>
-      this.#editSpec(dice, (spec) => ({ version: neighbourOf(spec["version"], dice[2]) })),
+    version: (dice) => this.#editSpec(dice, this.#versionStep(dice[2])),
     config: (dice) => this.#editSpec(dice, (_, component) => fieldEdit(component, dice)),
     delete: (dice) => this.#delete(dice),
     move: (dice) => this.#move(dice),
@@ -47,13 +52,15 @@ export class Life {
     pause: (dice) =>
       this.#steers.pause(pick(this.#scenario.sets, dice[0]), dice[1] < 0.5, dice[2] < 0.5),
     approve: () => this.#steers.approve(),
-    retry: () => this.#steers.retry(),
+    retry: () => this.#when(() => this.#steers.retry()),
     undo: (dice) => this.#steers.undo(dice),
-    abort: (dice) => this.#steers.abort(dice[0]),
+    abort: (dice) => this.#abort(dice),
     waver: (dice) => this.#waver(dice),
     ill: (dice) => this.#fallIll(dice),
     drift: (dice) => this.#drift(dice),
     pin: (dice) => this.#pin(dice),
+    deliver: (dice) => this.#deliveries.move(dice),
+    loseWork: (dice) => this.#deliveries.loseWork(dice[0]),
   };
 
   constructor({ time, fleet, users, scenario, note }: LifeOptions) {
@@ -63,6 +70,7 @@ export class Life {
     this.#scenario = scenario;
     this.#note = note;
     this.#steers = new Steers(fleet.hub, scenario.sets, note);
+    this.#deliveries = new Deliveries({ fleet, time, note });
   }
 
   /** Does what an event says, if that can be done now. */
@@ -90,7 +98,7 @@ export class Life {
   /** Approves what waits for it, and tries again what failed, by what the sets say. */
   goOn(): void {
     this.#steers.approve();
-    if (this.#scenario.isWorse) this.#steers.retry();
+    this.#steers.retry();
   }
 
   #create(dice: LifeEvent["dice"]): void {
@@ -111,8 +119,20 @@ export class Life {
   }
 
   #stepVersion(edited: StoredObject | undefined, die: number): void {
-    if (edited === undefined) return;
-    this.#edit(edited, (spec) => ({ version: neighbourOf(spec["version"], die) }));
+    if (edited !== undefined) this.#edit(edited, this.#versionStep(die));
+  }
+
+  /** A version one minor step away, unless that is two steps from what a cluster has: Knative does not go there, and only the user could help. */
+  #versionStep(die: number): SpecChange {
+    return ({ version }, kind) => {
+      const next = neighbourOf(version, die);
+      const installed = [...this.#fleet.hub.store.everything()]
+        .filter((object) => object.kind === kind)
+        .map((object) => valueAt(object, "status", "version"))
+        .filter((one) => one !== undefined);
+      const isNear = installed.every((one) => Math.abs(minorAt(one) - minorAt(next)) <= 1);
+      return { version: isNear ? next : version };
+    };
   }
 
   #edit(edited: StoredObject, changeOf: SpecChange): void {
@@ -161,6 +181,20 @@ export class Life {
     });
   }
 
+  /** The user ends a rollout: now, or while its next cluster changes. */
+  #abort([first, second, third]: LifeEvent["dice"]): void {
+    if (second < 0.3) return this.#steers.abort(first);
+    this.#steers.onNextStamp(() => {
+      this.#time.after(third * 10_000, () => this.#steers.abort(first));
+    });
+  }
+
+  /** Does something as soon as it can be done, within some minutes. */
+  #when(tryOut: () => boolean, triesLeft = 30): void {
+    if (tryOut() || triesLeft === 0) return;
+    this.#time.after(lookMs, () => this.#when(tryOut, triesLeft - 1));
+  }
+
   /** Somebody has a finalizer on an object of ours for a time: until then, it does not go when it is deleted. */
   #pin(dice: LifeEvent["dice"]): void {
     const spoke = pick(this.#fleet.spokes, dice[0]);
@@ -175,7 +209,6 @@ export class Life {
   #fallIll(dice: LifeEvent["dice"]): void {
     // More often those of the first clusters, for which the others wait.
     const users = pick(this.#users, dice[0] ** 2);
-    const ills = this.#scenario.isWorse ? worseIlls : usualIlls;
     const ill = pick(ills, dice[1]);
     if (users === undefined || ill === undefined) return;
     const ms = 60_000 + dice[2] * 400_000;
@@ -185,7 +218,7 @@ export class Life {
     this.#stepVersion(pick(this.#steers.sets(), dice[2]), dice[2]);
   }
 
-  /** Somebody on a spoke deletes or changes an object of ours, or takes our label off it. */
+  /** Somebody on a spoke deletes an object of ours, or takes our label off it. Changes of fields that we own are not played: a patch here leaves their owner as it is. */
   #drift(dice: LifeEvent["dice"]): void {
     const spoke = pick(this.#fleet.spokes, dice[0]);
     const object = spoke && pick(driftable(spoke), dice[1]);
@@ -196,9 +229,6 @@ export class Life {
     if (dice[2] < 0.6) {
       say("deletes");
       spoke.remove(keyOf(object));
-    } else if (dice[2] < 0.8 && kind === "ConfigMap") {
-      say("changes");
-      spoke.patch(keyOf(object), { data: { somebody: "was here" } });
     } else {
       say("unlabels");
       spoke.patch(keyOf(object), { metadata: { labels: { [componentUidLabel]: null } } });
@@ -245,11 +275,10 @@ function driftable({ store }: SimulatedCluster): readonly StoredObject[] {
 
 /** A version one minor step away, as upgrades and their reversal go. */
 function neighbourOf(version: unknown, die: number): string {
-  const at = minors.findIndex((minor) => String(version).startsWith(minor));
-  const next = at + (die < 0.7 ? 1 : -1);
+  const next = minorAt(version) + (die < 0.7 ? 1 : -1);
   return minors[Math.min(minors.length - 1, Math.max(0, next))] ?? "1.22";
 }
 
-export function pick<Item>(items: readonly Item[], die: number): Item | undefined {
-  return items[Math.floor(die * items.length)];
+function minorAt(version: unknown): number {
+  return minors.findIndex((minor) => String(version).startsWith(minor));
 }

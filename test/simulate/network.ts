@@ -18,6 +18,8 @@ export interface Sender {
   readonly isAlive: boolean;
   /** Into how many parts it divides the fleet. */
   readonly shards: number;
+  /** The cluster that it runs for: it has the components and the Leases. */
+  readonly home: SimulatedCluster;
   /** Runs the callback of something that was sent to it, as soon as it can. */
   receive(callback: () => void): void;
 }
@@ -103,7 +105,7 @@ export class Network {
   }
 
   /** Milliseconds until something that is sent now is there; undefined when the connection dies instead. */
-  wayMs(sender: Sender, { name }: Place): number | undefined {
+  wayMs(sender: Pick<Sender, "name">, { name }: Place): number | undefined {
     const cutMs = (this.#cuts.get(`${sender.name} ${name}`) ?? -Infinity) - this.time.nowMs;
     if (cutMs > silentMs) return undefined;
     return Math.max(0, cutMs) + this.#options.random.between(...usualMs);

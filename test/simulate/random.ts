@@ -45,3 +45,8 @@ export class Random {
     return `${hex(8)}-${hex(4)}-4${hex(3)}-8${hex(3)}-${hex(12)}`;
   }
 }
+
+/** The item that a die in [0, 1) chooses. */
+export function pick<Item>(items: readonly Item[], die: number): Item | undefined {
+  return items[Math.floor(die * items.length)];
+}

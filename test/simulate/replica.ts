@@ -5,6 +5,7 @@ import { readControllerFlags, type ControllerFlags } from "../../cmd/service/fla
 import type { Service } from "../../cmd/service/run.ts";
 import type { Log } from "../../controller/log.ts";
 import type { Releases } from "../../render/release/releases.ts";
+import type { SimulatedCluster } from "./cluster.ts";
 import type { Gate } from "./gate.ts";
 import type { Network, Sender } from "./network.ts";
 import { SimulatedProcess } from "./process.ts";
@@ -19,6 +20,9 @@ export interface ReplicaOptions {
   /** Flags of the controller beside those that every simulation has. */
   readonly flags: readonly string[];
   readonly shards: number;
+  /** The cluster that it runs for, whose components it installs. */
+  readonly home: SimulatedCluster;
+  /** The way to its home. */
   readonly kubeconfig: string;
   readonly gate: Gate;
 }
@@ -48,6 +52,10 @@ export class Replica implements Sender {
 
   get shards(): number {
     return this.#options.shards;
+  }
+
+  get home(): SimulatedCluster {
+    return this.#options.home;
   }
 
   receive(callback: () => void): void {

@@ -1,5 +1,6 @@
 import type { Log } from "../../controller/log.ts";
 import { silentLog } from "../support/silent-log.ts";
+import type { SimulatedCluster } from "./cluster.ts";
 import type { Gate } from "./gate.ts";
 import type { Network } from "./network.ts";
 import type { Random } from "./random.ts";
@@ -7,6 +8,12 @@ import { Replica } from "./replica.ts";
 import type { Surroundings } from "./surroundings.ts";
 
 export interface ReplicasOptions {
+  /** How the names of its replicas begin. */
+  readonly name: string;
+  /** The cluster that it runs for. */
+  readonly home: SimulatedCluster;
+  /** Flags beside those that every controller of a simulation has. */
+  readonly flags: readonly string[];
   /** Into how many parts the replicas divide the fleet at the beginning. */
   readonly shards: number;
   readonly network: Network;
@@ -25,6 +32,7 @@ export class Replicas {
   readonly #ending = new Set<Promise<void>>();
   #shards: number;
   #started = 0;
+  #wanted = 0;
   #isOver = false;
 
   constructor(options: ReplicasOptions) {
@@ -36,11 +44,30 @@ export class Replicas {
     return this.#running;
   }
 
+  /** Starts one more. */
   start(): void {
     if (this.#isOver) return;
+    this.#wanted += 1;
+    this.#startOne();
+  }
+
+  /** Starts the only one, unless it is there. */
+  ensureOne(): void {
+    if (this.#wanted === 0) this.start();
+  }
+
+  /** Takes all of them away: no replica has a successor any more. */
+  clear(): void {
+    this.#wanted = 0;
+    for (const replica of this.#running.splice(0)) this.#end(replica.stop());
+  }
+
+  #startOne(): void {
+    if (this.#isOver || this.#running.length >= this.#wanted) return;
     this.#started += 1;
     const { surroundings, gate, log = silentLog, network, note, report } = this.#options;
-    const name = `replica-${this.#started}`;
+    const { home, flags } = this.#options;
+    const name = `${this.#options.name}-${this.#started}`;
     note(`${name} starts`);
     const random = this.#options.random.fork();
     const replica = new Replica(name, {
@@ -49,9 +76,10 @@ export class Replicas {
       releases: surroundings.releases.open(),
       providers: surroundings.providers,
       log,
-      flags: ["--sets", `--shards=${this.#shards}`],
+      flags: [...flags, `--shards=${this.#shards}`],
       shards: this.#shards,
-      kubeconfig: surroundings.kubeconfig,
+      home,
+      kubeconfig: surroundings.kubeconfigOf(home.name),
       gate,
     });
     this.#running.push(replica);
@@ -94,7 +122,7 @@ export class Replicas {
   #replace(replica: Replica, end: Promise<void>, afterMs: number): void {
     this.#running.splice(this.#running.indexOf(replica), 1);
     this.#end(end);
-    this.#options.network.time.after(afterMs, () => this.start());
+    this.#options.network.time.after(afterMs, () => this.#startOne());
   }
 
   #end(end: Promise<void>): void {

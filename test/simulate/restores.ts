@@ -2,7 +2,7 @@ import type { Backup } from "../simulator/object-store.ts";
 import type { SimulatedCluster } from "./cluster.ts";
 import { componentUidOf, isComponent } from "./component-facts.ts";
 import type { SimulatedFleet } from "./fleet.ts";
-import { pick } from "./life.ts";
+import { pick } from "./random.ts";
 
 const mostBackups = 8;
 

@@ -11,13 +11,11 @@ const hourMs = 3_600_000;
 export interface Seeds {
   readonly first: number;
   readonly count: number;
-  /** Users steer their rollouts, and more is wrong with them. */
-  readonly isWorse: boolean;
 }
 
 /** Runs many seeds, and says what they met. Returns whether all are good. */
-export async function runMany({ first, count, isWorse }: Seeds): Promise<boolean> {
-  await using options = await openOptions(isWorse);
+export async function runMany({ first, count }: Seeds): Promise<boolean> {
+  await using options = await openOptions();
   const began = performance.now();
   const results = new Map<number, RunResult>();
   for (let seed = first; seed < first + count; seed += 1) {
@@ -42,8 +40,8 @@ export async function runMany({ first, count, isWorse }: Seeds): Promise<boolean
 }
 
 /** Runs one seed. When it fails, leaves out as many events as it can while it still fails. Returns whether it is good. */
-export async function runOne({ first: seed, isWorse }: Seeds, isTraced: boolean): Promise<boolean> {
-  await using options = await openOptions(isWorse);
+export async function runOne({ first: seed }: Seeds, isTraced: boolean): Promise<boolean> {
+  await using options = await openOptions();
   const traced: RunOptions = isTraced ? { ...options, onLine: say } : options;
   const result = await runSeed(seed, traced);
   say(`Trace ${result.traceHash}`);
@@ -56,7 +54,7 @@ export async function runOne({ first: seed, isWorse }: Seeds, isTraced: boolean)
 /** Runs seeds until one shows the fault that was put back. Returns whether one does. */
 export async function find({ name, problem }: Fault, seeds: Seeds): Promise<boolean> {
   say(`A controller that ${name}`);
-  await using open = await openOptions(seeds.isWorse);
+  await using open = await openOptions();
   // No known fault shows only then.
   const options = { ...open, quietMs: 0 };
   const { first, count } = seeds;
@@ -72,13 +70,12 @@ export async function find({ name, problem }: Fault, seeds: Seeds): Promise<bool
   return false;
 }
 
-async function openOptions(isWorse: boolean): Promise<RunOptions & AsyncDisposable> {
+async function openOptions(): Promise<RunOptions & AsyncDisposable> {
   const surroundings = await openSurroundings();
   return {
     surroundings,
     installs: new FreshInstalls(surroundings),
     quietMs: hourMs,
-    isWorse,
     [Symbol.asyncDispose]: () => surroundings[Symbol.asyncDispose](),
   };
 }

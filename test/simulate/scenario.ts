@@ -1,4 +1,5 @@
 import type { SetRules, StageBudgets } from "./components.ts";
+import type { Pulling } from "./fleet.ts";
 import { Random } from "./random.ts";
 
 const deeds = [
@@ -17,6 +18,8 @@ const deeds = [
   "undo",
   "abort",
   "waver",
+  "deliver",
+  "loseWork",
 ] as const;
 
 /** What users do, and others on the spokes. */
@@ -33,7 +36,8 @@ export type TroubleKind =
   | "freeze"
   | "restore"
   | "expire"
-  | "reshard";
+  | "reshard"
+  | "silence";
 
 type LifeKind = DeedKind | TroubleKind;
 
@@ -49,11 +53,11 @@ export interface LifeEvent {
 export interface Scenario {
   readonly seed: number;
   readonly spokes: number;
+  /** Those to which Open Cluster Management may bring components. */
+  readonly pull: Pulling;
   readonly replicas: number;
   /** Into how many parts the replicas divide the fleet at the beginning. */
   readonly shards: number;
-  /** Users steer their rollouts, and more is wrong with them. */
-  readonly isWorse: boolean;
   /** So many of the spokes are in the first stage of sets at the beginning. */
   readonly canaries: number;
   /** How many clusters of a stage of a set may change at the same time. */
@@ -80,6 +84,7 @@ type Weights = Readonly<Partial<Record<LifeKind, number>>>;
 
 /** The life of a fleet, in ms; after it nothing goes wrong any more. */
 export const lifeMs = 20 * 60_000;
+export const mostSpokes = 5;
 const weights = {
   create: 8,
   version: 6,
@@ -101,66 +106,100 @@ const weights = {
   restore: 1,
   expire: 1,
   reshard: 1,
+  pin: 2,
+  retry: 1,
+  undo: 1,
+  abort: 1,
+  waver: 3,
 } satisfies Weights;
 
-/** In worse lives, these besides. */
-const worseWeights = { pin: 2, retry: 1, undo: 1, abort: 1, waver: 3 } satisfies Weights;
+/** What lives are drawn towards, each with chances of its own in place of the usual ones: what is rare alone meets there. */
+const themes = {
+  usual: {},
+  rollouts: { waver: 10, abort: 5, undo: 3, retry: 3, version: 8, create: 3, delete: 1 },
+  failures: { version: 10, ill: 16, retry: 8, waver: 3, create: 3, delete: 1 },
+  removals: { create: 16, delete: 12, pin: 12, version: 3, config: 3 },
+} satisfies Readonly<Record<string, Weights>>;
+
+type Theme = keyof typeof themes;
+
+/** Where works bring components, these besides. Nobody plays what Open Cluster Management does about restored clusters. */
+const pullWeights = { create: 12, loseWork: 2, silence: 4, restore: 0 } satisfies Weights;
+const movingWeights = { ...pullWeights, deliver: 30, cutSpoke: 8 } satisfies Weights;
 
 /** Where rollouts ask the users, many of these are not content with an upgrade. */
-const verifyingWeights = { version: 10, ill: 12 };
+const verifyingWeights = { version: 10, ill: 12, retry: 3 };
 
 export interface ScenarioOptions {
   /** Numbers of events that are left out. */
   readonly dropped?: ReadonlySet<number>;
-  /** Worse lives are other ones than those of the same seed without it. */
-  readonly isWorse?: boolean;
 }
 
 /** The scenario of a seed. */
-export function scenarioOf(
-  seed: number,
-  { dropped = new Set(), isWorse = false }: ScenarioOptions = {},
-): Scenario {
+export function scenarioOf(seed: number, { dropped = new Set() }: ScenarioOptions = {}): Scenario {
   const random = new Random(seed);
-  const spokes = random.whole(1, 5);
+  const theme: Theme = random.pick(["usual", "usual", "rollouts", "failures", "removals"]);
+  const isRolled = theme === "rollouts" || theme === "failures";
+  const spokes = random.whole(isRolled ? 3 : 1, mostSpokes);
+  const pull = pullingOf(random, spokes);
   const replicas = random.whole(1, 3);
-  const budgets = { canary: 1, rest: random.whole(1, 2) };
-  const sets = (["KnativeEventing", "KnativeServing"] as const).filter(() => random.isHit(0.45));
-  const usualRules = {
-    ...plainRules,
-    needsApproval: random.isHit(0.4),
-    verifies: random.isHit(0.5),
-    minReadySeconds: random.pick([0, 0, 20]),
-    soakMs: random.pick([0, 30_000, 60_000]),
-  };
-  const rules = isWorse ? worseRules(usualRules, random) : usualRules;
-  const canaries = isWorse ? random.pick([1, 1, 2]) : 1;
+  const budgets = { canary: 1, rest: isRolled ? 1 : random.whole(1, 2) };
+  const sets = setsOf(random, isRolled);
+  const rules = theme === "failures" ? failureRules(random) : usualRules(random);
+  const canaries = random.pick(isRolled ? [1, 2, 2] : [1, 1, 2]);
   const shards = random.pick([1, 1, 1, 2, 3]);
-  const events = Array.from({ length: random.whole(8, 24) }, () =>
-    eventOf(random, weightsOf(rules, isWorse)),
-  )
+  const chances = {
+    ...weights,
+    ...(rules.verifies && verifyingWeights),
+    ...themes[theme],
+    ...pullWeightsOf(pull),
+  };
+  const events = Array.from({ length: random.whole(8, 24) }, () => eventOf(random, chances))
     .toSorted((one, other) => one.atMs - other.atMs)
     .filter((_, index) => !dropped.has(index));
-  return { seed, spokes, replicas, shards, isWorse, canaries, budgets, sets, rules, events };
+  return { seed, spokes, pull, replicas, shards, canaries, budgets, sets, rules, events };
 }
 
-function worseRules(rules: SetRules, random: Random): SetRules {
+function setsOf(random: Random, isThere: boolean): Scenario["sets"] {
+  const sets = (["KnativeEventing", "KnativeServing"] as const).filter(() => random.isHit(0.45));
+  return isThere && sets.length === 0 ? ["KnativeEventing"] : sets;
+}
+
+function usualRules(random: Random): SetRules {
   return {
-    ...rules,
+    needsApproval: random.isHit(0.4),
+    verifies: random.isHit(0.4),
     asksGate: random.isHit(0.6),
+    minReadySeconds: random.pick([0, 0, 20]),
+    soakMs: random.pick([0, 30_000, 60_000]),
     maxFailures: random.pick([0, 0, 1]),
     deadlineMs: random.pick([Infinity, 360_000]),
     goesBack: random.isHit(0.4),
   };
 }
 
-function weightsOf({ verifies }: SetRules, isWorse: boolean): Weights {
+/** Rollouts that ask the users and may fail. */
+function failureRules(random: Random): SetRules {
   return {
-    ...weights,
-    ...(isWorse && worseWeights),
-    ...(verifies && verifyingWeights),
-    ...(verifies && isWorse && { retry: 3 }),
+    ...usualRules(random),
+    needsApproval: random.isHit(0.2),
+    verifies: true,
+    asksGate: random.isHit(0.7),
+    soakMs: random.pick([0, 60_000, 120_000]),
+    maxFailures: random.pick([0, 1, 1]),
+    goesBack: random.isHit(0.5),
   };
+}
+
+/** In most fleets there is no cluster that pulls: each needs a controller of its own, which takes time. */
+function pullingOf(random: Random, spokes: number): Pulling {
+  const [isThere, isDialled] = [random.isHit(0.3), random.isHit(0.6)];
+  return { spokes: isThere ? Math.min(spokes, random.whole(1, 2)) : 0, isDialled };
+}
+
+function pullWeightsOf({ spokes, isDialled }: Pulling): Weights {
+  if (spokes === 0) return {};
+  return isDialled ? movingWeights : pullWeights;
 }
 
 function eventOf(random: Random, chances: Weights): LifeEvent {
@@ -185,5 +224,5 @@ export function isDeed(kind: LifeKind): kind is DeedKind {
 }
 
 function isLifeKind(text: string): text is LifeKind {
-  return text in weights || text in worseWeights;
+  return text in weights || text in movingWeights;
 }

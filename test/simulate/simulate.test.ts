@@ -25,11 +25,14 @@ test("two runs of a seed are the same to the byte, and those of two seeds are no
   expect(hashes[2]).not.toBe(hashes[0]);
 });
 
-/** The same seeds each time, and new ones each day in UTC. Some 1.6 s of computing each. */
+/**
+ * The same seeds each time, and eight others each day in UTC, of the first seventy: those are run whenever lives or checks change. New seeds are for `npm run simulate`, because a test
+ * must not fail by the date alone. Some 3 s of computing each.
+ */
 const dayMs = 86_400_000;
-const newEachDay = 8;
-const firstOfToday = Math.floor(Date.now() / dayMs) * newEachDay;
-const seeds = [1, 4, 5, ...Array.from({ length: newEachDay }, (_, index) => firstOfToday + index)];
+const eachDay = 8;
+const firstOfToday = 6 + ((Math.floor(Date.now() / dayMs) * eachDay) % 64);
+const seeds = [1, 4, 5, ...Array.from({ length: eachDay }, (_, index) => firstOfToday + index)];
 
 test.each(seeds)("the fleet of seed %i is right at all times", async (seed) => {
   const { problems, requests } = await runSeed(seed, options);

@@ -1,7 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { parseArgs } from "node:util";
 
-import { faultNamed, knownFaults } from "./known-faults.ts";
+import { allFaults, faultNamed } from "./known-faults.ts";
 import { putBack } from "./put-back.ts";
 
 const { values } = parseArgs({
@@ -9,7 +9,6 @@ const { values } = parseArgs({
     seed: { type: "string" },
     runs: { type: "string", default: "100" },
     from: { type: "string", default: "1" },
-    worse: { type: "boolean", default: false },
     trace: { type: "boolean", default: false },
     fault: { type: "string" },
     "known-faults": { type: "boolean", default: false },
@@ -24,15 +23,14 @@ async function run(): Promise<boolean> {
   if (fault !== undefined) putBack(fault);
   // Only now: the fault has to be there before the modules of the product are loaded.
   const { find, runMany, runOne } = await import("./runs.ts");
-  const isWorse = values.worse || fault?.isWorse === true;
-  const seeds = { first: Number(values.seed ?? values.from), count: Number(values.runs), isWorse };
+  const seeds = { first: Number(values.seed ?? values.from), count: Number(values.runs) };
   if (values.seed !== undefined) return runOne(seeds, values.trace);
   return fault === undefined ? runMany(seeds) : find(fault, seeds);
 }
 
-/** Looks for the first seed that finds each known fault, in a process for each: a module is loaded once. */
+/** Looks for the first seed that finds each fault, in a process for each: a module is loaded once. */
 function findAll(): boolean {
-  const searches = knownFaults.map(({ name }) => {
+  const searches = allFaults.map(({ name }) => {
     const args = [import.meta.filename, "--fault", name, "--runs", "200"];
     return spawnSync(process.execPath, args, { stdio: "inherit" }).status === 0;
   });

@@ -1,8 +1,9 @@
 import type { Manifest } from "../../api/kubernetes.ts";
 import type { Log } from "../../controller/log.ts";
+import { Agents } from "./agents.ts";
 import { Checks } from "./checks.ts";
 import { setOf } from "./components.ts";
-import { type SimulatedFleet, simulatedFleet } from "./fleet.ts";
+import { fleetNamespace, type SimulatedFleet, simulatedFleet } from "./fleet.ts";
 import { Gate } from "./gate.ts";
 import { Life } from "./life.ts";
 import { type Exchange, Network } from "./network.ts";
@@ -38,6 +39,11 @@ export interface SimulationOptions {
 
 const startMs = Date.UTC(2026, 0, 1);
 const mostProblems = 5;
+const pullFlags = [
+  "--delivery=Auto",
+  "--agent-image=registry.example.com/knfleet:v1",
+  `--pull-namespace=${fleetNamespace}`,
+];
 
 /** One run of a scenario: the fleet, the replicas, the life, and the checks. */
 export class Simulation implements AsyncDisposable {
@@ -52,6 +58,7 @@ export class Simulation implements AsyncDisposable {
   readonly #checks: Checks;
   readonly #faults = new Map<string, number>();
   readonly #replicas: Replicas;
+  readonly #agents: Agents;
   readonly #troubles: Troubles;
   #isSettled = false;
   #requests = 0;
@@ -92,19 +99,20 @@ export class Simulation implements AsyncDisposable {
     this.#restores = new Restores(this.fleet);
     this.#life = new Life({ time, fleet: this.fleet, users, scenario, note });
     const { fleet, network } = this;
+    const deployment = { ...options, gate, network, random, note, report };
     this.#replicas = new Replicas({
-      ...options,
+      ...deployment,
+      name: "replica",
+      home: fleet.hub,
+      flags: ["--sets", ...(scenario.pull.spokes > 0 ? pullFlags : [])],
       shards: scenario.shards,
-      gate,
-      network,
-      random,
-      note,
-      report,
     });
+    this.#agents = new Agents(fleet, deployment);
     this.#troubles = new Troubles({
       fleet,
       network,
       replicas: this.#replicas,
+      agents: this.#agents,
       restores: this.#restores,
       note,
       onFault,
@@ -140,7 +148,7 @@ export class Simulation implements AsyncDisposable {
       // oxlint-disable-next-line no-await-in-loop -- one event after the other
       await this.time.advanceTo(event.atMs);
       if (this.problems.length > 0) return;
-      this.#replicas.restartFailed();
+      this.#restartFailed();
       this.#happen(event);
     }
     await this.time.advanceTo(lifeMs);
@@ -151,7 +159,7 @@ export class Simulation implements AsyncDisposable {
 
   /** Lets time pass, starts replicas again that have ended by themselves, and lets rollouts go on that wait for a user after the life. */
   async wait(ms: number): Promise<void> {
-    this.#replicas.restartFailed();
+    this.#restartFailed();
     if (this.#isSettled) this.#life.goOn();
     await this.time.advance(ms);
   }
@@ -163,7 +171,14 @@ export class Simulation implements AsyncDisposable {
 
   /** Stops all replicas. */
   async stop(): Promise<void> {
-    await this.#replicas.stop();
+    for (const replicas of [this.#replicas, ...this.#agents.controllers]) {
+      // oxlint-disable-next-line no-await-in-loop -- each has a time to end in
+      await replicas.stop();
+    }
+  }
+
+  #restartFailed(): void {
+    for (const replicas of [this.#replicas, ...this.#agents.controllers]) replicas.restartFailed();
   }
 
   result(): RunResult {
@@ -180,6 +195,7 @@ export class Simulation implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.stop();
+    this.#agents[Symbol.dispose]();
     this.fleet[Symbol.dispose]();
   }
 

@@ -57,15 +57,18 @@ export class Steers {
     }
   }
 
-  /** Tries every revision again that has failed, by what the sets say. */
-  retry(): void {
+  /** Tries every revision again that has failed, by what the sets say. Returns whether there is one. */
+  retry(): boolean {
+    let isTried = false;
     for (const set of this.sets()) {
       const { phase, revision } = rolloutOf(set);
       const failed = valueAt(set, "status", "clusters", "failed");
       const hasFailed = failedPhases.includes(phase) || (typeof failed === "number" && failed > 0);
       if (!isObserved(set) || !hasFailed) continue;
       this.#annotate(set, `tries ${revision} again`, { [steering.retry]: revision });
+      isTried = true;
     }
+    return isTried;
   }
 
   /** Ends a rollout that is not over. */

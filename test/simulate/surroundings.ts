@@ -4,25 +4,33 @@ import { join } from "node:path";
 
 import { parseProviderFile, type ProviderFile } from "../../access/providers/provider-config.ts";
 import { writeKubeconfig } from "../fleet/kubeconfig.ts";
-import { credentialNamespace } from "./fleet.ts";
+import { localToken, serverOf } from "./cluster.ts";
+import { credentialNamespace, spokeName } from "./fleet.ts";
 import { readThinParts, type ThinReleases } from "./releases.ts";
+import { mostSpokes } from "./scenario.ts";
 
 /** What all simulations of a process share, and none of them changes. */
 export interface Surroundings extends AsyncDisposable {
-  readonly kubeconfig: string;
+  /** The path of the kubeconfig of a cluster, for who runs for it. */
+  readonly kubeconfigOf: (cluster: string) => string;
   readonly providers: ProviderFile;
   readonly releases: ThinReleases;
 }
 
-/** Writes the kubeconfig that a controller reads at its start, and reads the releases. */
+/** Writes the kubeconfigs that controllers read at their start, and reads the releases. */
 export async function openSurroundings(): Promise<Surroundings> {
   const folder = await mkdtemp(join(tmpdir(), "knfleet-simulate-"));
-  const kubeconfig = await writeKubeconfig(join(folder, "hub.kubeconfig"), {
-    name: "hub",
-    server: "https://hub.simulated",
-    caPem: "nobody checks it",
-    identity: { token: "hub" },
-  });
+  const kubeconfigOf = (name: string): string => join(folder, `${name}.kubeconfig`);
+  const names = ["hub", ...Array.from({ length: mostSpokes }, (_, at) => spokeName(at))];
+  for (const name of names) {
+    // oxlint-disable-next-line no-await-in-loop -- they are few and small
+    await writeKubeconfig(kubeconfigOf(name), {
+      name,
+      server: serverOf(name),
+      caPem: "nobody checks it",
+      identity: { token: localToken },
+    });
+  }
   const execConfig = {
     apiVersion: "client.authentication.k8s.io/v1",
     command: "builtin:secretreader",
@@ -35,7 +43,7 @@ export async function openSurroundings(): Promise<Surroundings> {
   const provider = { name: "secretreader", execConfig, systemRoots: true };
   const text = JSON.stringify({ providers: [provider] });
   return {
-    kubeconfig,
+    kubeconfigOf,
     providers: parseProviderFile(text, { path: "providers.json", format: "json" }),
     releases: await readThinParts(),
     [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }),

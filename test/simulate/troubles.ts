@@ -1,7 +1,8 @@
+import type { Agents } from "./agents.ts";
 import type { SimulatedCluster } from "./cluster.ts";
 import { credentialOf, type SimulatedFleet } from "./fleet.ts";
-import { pick } from "./life.ts";
 import type { Network } from "./network.ts";
+import { pick } from "./random.ts";
 import type { Replica } from "./replica.ts";
 import type { Replicas } from "./replicas.ts";
 import type { Restores } from "./restores.ts";
@@ -14,6 +15,7 @@ export interface TroublesOptions {
   readonly fleet: SimulatedFleet;
   readonly network: Network;
   readonly replicas: Replicas;
+  readonly agents: Agents;
   readonly restores: Restores;
   /** Called after a cluster was restored. */
   readonly onRestore: (cluster: SimulatedCluster) => void;
@@ -42,15 +44,16 @@ export class Troubles {
     },
     kill: ({ replica, dice }) => {
       this.#options.note(`${replica.name} is killed`);
-      this.#options.replicas.kill(replica, 1_000 + dice[2] * 20_000);
+      this.#deploymentOf(replica).kill(replica, 1_000 + dice[2] * 20_000);
     },
     restart: ({ replica, dice }) => {
       this.#options.note(`${replica.name} is stopped`);
-      this.#options.replicas.restart(replica, 1_000 + dice[2] * 20_000);
+      this.#deploymentOf(replica).restart(replica, 1_000 + dice[2] * 20_000);
     },
     freeze: ({ replica, dice }) => this.#freeze(replica, 1_000 + dice[1] ** 2 * 90_000, dice[2]),
     reshard: ({ dice }) => this.#reshard(1 + Math.floor(dice[1] * 3), dice[2] * 40_000),
     restore: ({ cluster, dice }) => this.#restore(cluster, dice[2]),
+    silence: ({ dice }) => this.#options.agents.silence(dice[0], 5_000 + dice[1] * 200_000),
     expire: ({ dice }) => this.#expire(pick(this.#options.fleet.spokes, dice[1]), dice[2]),
   };
   #storms = 0;
@@ -61,8 +64,9 @@ export class Troubles {
 
   /** Lets happen what an event says, if there is whom it can hit. */
   happen(kind: TroubleKind, dice: LifeEvent["dice"]): void {
-    const { fleet, replicas } = this.#options;
-    const replica = pick(replicas.running, dice[0]);
+    const { fleet } = this.#options;
+    const all = this.#deployments().flatMap(({ running }) => running);
+    const replica = pick(all, dice[0]);
     const cluster = pick([fleet.hub, ...fleet.spokes], dice[1]);
     if (replica === undefined || cluster === undefined) return;
     this.#kinds[kind]({ replica, cluster, dice });
@@ -75,6 +79,15 @@ export class Troubles {
     network.heal();
     restores.removeOrphans();
     note("the faults are over");
+  }
+
+  #deployments(): readonly Replicas[] {
+    return [this.#options.replicas, ...this.#options.agents.controllers];
+  }
+
+  #deploymentOf(replica: Replica): Replicas {
+    const { replicas } = this.#options;
+    return this.#deployments().find(({ running }) => running.includes(replica)) ?? replicas;
   }
 
   #cut(replicas: readonly Replica[], cluster: SimulatedCluster, ms: number): void {

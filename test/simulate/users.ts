@@ -5,13 +5,21 @@ import { type Answer, StatusError } from "../simulator/answers.ts";
 import type { SimulatedCluster } from "./cluster.ts";
 import type { VirtualTime } from "./virtual-time.ts";
 
-/** What is wrong with a spoke: a workload of its users is not ready, a measure is bad, or nobody says what it is. */
-export const usualIlls = ["workload", "measure", "silence"] as const;
+/**
+ * What is wrong with a spoke: a workload of its users is not ready, a measure is bad, or now and then, or nobody says what it is, the gate denies the cluster or does not decide, or no new pods
+ * start.
+ */
+export const ills = [
+  "workload",
+  "measure",
+  "silence",
+  "flapping",
+  "denial",
+  "doubt",
+  "stuck",
+] as const;
 
-/** In worse lives, a measure is bad now and then, too, the gate denies the cluster or does not decide, or no new pods start. */
-export const worseIlls = [...usualIlls, "flapping", "denial", "doubt", "stuck"] as const;
-
-export type Ill = (typeof worseIlls)[number];
+export type Ill = (typeof ills)[number];
 
 /** A measure that is bad now and then is bad for so long, then good, and so on. */
 const flapMs = 45_000;

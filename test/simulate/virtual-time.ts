@@ -27,6 +27,11 @@ export class VirtualTime {
     return this.#nowMs;
   }
 
+  /** The right time of day. */
+  get date(): Date {
+    return new Date(this.#startMs + this.#nowMs);
+  }
+
   /** A clock of this time. `random`: what it draws; `aheadMs`: how wrong its wall clock is. */
   clock(random: Random, aheadMs = 0): Clock {
     return {

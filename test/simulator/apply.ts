@@ -88,7 +88,8 @@ function patchedContent(
   authorship: Authorship,
 ): Draft | StoredObject {
   const { apiVersion, kind } = live;
-  const isContentKept = live.digest === undefined || wholeKinds.includes(kind);
+  const isContentKept =
+    authorship.keepsAll || live.digest === undefined || wholeKinds.includes(kind);
   const content = isContentKept
     ? keepContent({ ...contentOf(copy), apiVersion, kind }, authorship)
     : { ...live, metadata: copy.metadata };

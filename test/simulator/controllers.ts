@@ -78,9 +78,18 @@ export class VirtualControllers implements Disposable {
       (kind === "CustomResourceDefinition" && object.kind === definedKind);
     this.#later(0, () => {
       for (const object of Iterator.from(this.#store.everything()).toArray()) {
-        if (owns(object) || isIn(object)) this.#store.drop(object);
+        if (owns(object) || isIn(object)) this.#delete(object);
       }
     });
+  }
+
+  /** As the garbage collector does: what has a finalizer stays until somebody takes that off. */
+  #delete(object: StoredObject): void {
+    const { finalizers = [], deletionTimestamp } = object.metadata;
+    if (finalizers.length === 0) return this.#store.drop(object);
+    if (deletionTimestamp !== undefined) return;
+    const time = timestampOf(this.#clock.date());
+    this.#store.put({ ...object, metadata: { ...object.metadata, deletionTimestamp: time } });
   }
 
   #later(ms: number, run: () => void): void {

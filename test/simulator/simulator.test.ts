@@ -3,7 +3,7 @@ import { type ClientHttp2Session, type ClientHttp2Stream, connect } from "node:h
 import { text } from "node:stream/consumers";
 import { setTimeout as delay } from "node:timers/promises";
 
-import { afterEach, beforeEach, expect, onTestFinished, test } from "vitest";
+import { afterEach, beforeEach, expect, onTestFinished, test, vi } from "vitest";
 
 import { probeMessages } from "../../controller/guard/prober.ts";
 import { anchorNameOf } from "../../installation/anchor.ts";
@@ -109,6 +109,26 @@ test("what a deleted object owns goes, too", async () => {
   await answerTo(spokeAt(0), { method: "DELETE", path: `${path}/one` });
   await delay(20);
   expect([...spokeAt(0).store.all("/ConfigMap")]).toEqual([]);
+});
+
+test("what a deleted object owned stays until its finalizers go", async () => {
+  const { body: owner } = await answerTo(spokeAt(0), { method: "POST", path, body: configMap });
+  const uid = String(valueAt(owner, "metadata", "uid"));
+  const ownerReferences = [{ apiVersion: "v1", kind: "ConfigMap", name: "one", uid }];
+  const metadata = { name: "held", ownerReferences, finalizers: ["example.com/held"] };
+  await answerTo(spokeAt(0), { method: "POST", path, body: { ...configMap, metadata } });
+  await answerTo(spokeAt(0), { method: "DELETE", path: `${path}/one` });
+  await vi.waitFor(async () => {
+    const { status, body } = await answerTo(spokeAt(0), { path: `${path}/held` });
+    expect(status).toBe(200);
+    expect(valueAt(body, "metadata", "deletionTimestamp")).toBeDefined();
+  });
+  const released = {
+    ...configMap,
+    metadata: { name: "held", namespace: "default", ownerReferences },
+  };
+  await answerTo(spokeAt(0), { method: "PUT", path: `${path}/held`, body: released });
+  expect((await answerTo(spokeAt(0), { path: `${path}/held` })).status).toBe(404);
 });
 
 test("an object with a finalizer stays until the finalizer goes, with a generation that is one higher", async () => {
