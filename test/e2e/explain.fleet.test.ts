@@ -90,17 +90,15 @@ afterEach(async () => {
 describe("a component on a spoke that is 200 ms away", () => {
   useStory();
 
-  test("tells from the first moment how far it is, at most once a second, and its Events tell each step once", async () => {
+  test("says from the first moment that the work goes on, writes its status a few times, and its Events tell each step once", async () => {
     const { hub, fleet, profiles } = scene();
     fleet.spoke(0).proxy.setRtt(200);
     const since = new Date();
-    const startedAt = performance.now();
     const spec = { version: "1.22" };
     const created = await create(hub, { kind, on: profiles[0], spec });
     const { metadata } = created;
     await using history = await historyOf(hub, created);
     await ready(hub, kind);
-    const seconds = Math.ceil((performance.now() - startedAt) / 1_000);
 
     const first = history.versions.find((version) => valueAt(version, "status") !== undefined);
     const conditions = valueAt(first, "status", "conditions");
@@ -117,13 +115,8 @@ describe("a component on a spoke that is 200 ms away", () => {
       ),
     );
     expect(history.said("Ready")[0]).toMatch(/^Unknown Connecting: Connecting to ClusterProfile /);
-    expect(history.said("InstallSucceeded")).toEqual(
-      expect.arrayContaining([
-        expect.stringMatching(/^Unknown Installing: \d+ of \d+ objects applied/),
-      ]),
-    );
-    // One a second, and the transitions: applied, available, Ready.
-    expect(await statusWrites(since)).toBeLessThanOrEqual(seconds + 4);
+    // First conditions, that the cluster answers, how far it is where it takes more than five seconds, the result, the guard.
+    expect(await statusWrites(since)).toBeLessThanOrEqual(6);
     // An Event follows the status that it tells of.
     await expect
       .poll(() => eventsOf(hub, kind, metadata.uid))

@@ -36,6 +36,7 @@ test("D-04, D-23: a frozen spoke does not hold the others, is reported, and reco
   await ready(hub, "KnativeServing");
 });
 
+// More than 15 s: a spoke is lost and found again twice, and an API server and a controller start anew.
 test("a spoke that falls into a black hole, or whose API server is killed, is lost and comes back by itself", async () => {
   const { hub, fleet } = scene();
   const spoke = fleet.spoke(0);

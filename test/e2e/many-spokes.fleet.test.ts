@@ -113,6 +113,7 @@ async function allWrites(since: Date): Promise<readonly AuditedRequest[]> {
   return (await Promise.all(writes)).flat();
 }
 
+// More than 15 s: six guards are proven, a controller starts again, and so does the API server of the hub.
 test("a controller that starts again with 6 spokes looks at all of them and writes nothing, and so when the hub does (C6)", async () => {
   const first = await start();
   const keys = await createAll(namesOf("many", 6), (position) => fleet().spoke(position % 2));
@@ -164,6 +165,7 @@ async function slowProviderFile(seconds: number): Promise<string> {
   return file;
 }
 
+// More than 15 s: eight guards are proven, and then plugins run two at a time, each for a second.
 test("a controller that starts again writes nothing while the plugins of its spokes wait for each other", async () => {
   const first = await start();
   const names = namesOf("waiting", 8);
@@ -252,6 +254,7 @@ async function busyServer(): Promise<Partial<ProfileOptions>> {
   };
 }
 
+// More than 15 s: fifteen components are installed beside as many spokes that fail, and what is wrong with those is told after the time that they have.
 test("spokes that hang, refuse, are slow or say 429 do not delay the others, and say what is wrong (C8 to C11)", async () => {
   // A first component waits for the proof of its guard, on a spoke far away for minutes; that is not what is measured here.
   await using controller = await start(["--anchor-protection=None"]);

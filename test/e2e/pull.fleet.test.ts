@@ -43,6 +43,8 @@ const scene = usePullScene({ mayExecute: false });
 const stack = new AsyncDisposableStack();
 const profile = { namespace: "fleet", name: "spoke-1" };
 const flags = ["--delivery=Auto", ...pullFlags];
+/** Both controllers look again after pauses at what no watch tells them. */
+const clockFactor = 3;
 
 const releaseDir = sampleDirOf();
 let before: ReadonlySet<string>;
@@ -54,12 +56,14 @@ let isOcmAgentThere = true;
 
 async function startController(): Promise<void> {
   const kubeconfig = await scene().fleet.controllerKubeconfig();
-  controller = stack.use(await startControllerProcess({ kubeconfig, releaseDir, flags }));
+  controller = stack.use(
+    await startControllerProcess({ kubeconfig, releaseDir, flags, clockFactor }),
+  );
 }
 
 /** Plays the controller on the spoke. Each time that its work comes anew, its ServiceAccount is another. */
 async function playLocal(): Promise<void> {
-  const pod = { namespace: agentNamespace, name: agentWorkName, releaseDir };
+  const pod = { namespace: agentNamespace, name: agentWorkName, releaseDir, clockFactor };
   local = stack.use(await playAgent(scene().spoke, pod));
 }
 
@@ -277,6 +281,7 @@ describe("a component whose cluster has only an agent", () => {
   });
 });
 
+// More than 15 s: each of some ten writes is the last one of a controller, and another one starts.
 test("controllers that die after each of their writes bring a component to its spoke, and remove it", async () => {
   const { fleet, hub } = scene();
   await create(hub, { kind, on: profile });
@@ -316,6 +321,7 @@ test("a component that is kept while it is used says on its spoke by what, and g
   await controller.stop();
 });
 
+// More than 15 s: two components are installed one after the other, and between them the agent of Open Cluster Management is missed, and starts again.
 test("a component whose cluster never comes back goes without it, and everything stays there", async () => {
   const { hub, spoke } = scene();
   await startController();

@@ -11,7 +11,8 @@ import { useScene } from "./scene.ts";
 
 const scene = useScene(
   { spokes: [{ admissionWebhooks: true }] },
-  { flags: ["--remote-deployments-poll-interval=1s", "--audit-interval=15s"] },
+  // An audit comes after a pause that chance lengthens, and what is not ready is looked at ever more rarely.
+  { flags: ["--remote-deployments-poll-interval=1s", "--audit-interval=40s"], clockFactor: 4 },
 );
 const namespace = "knative-eventing";
 const name = "eventing-controller";

@@ -51,11 +51,13 @@ export interface SetScene {
 }
 
 /** Sets the scene for all tests of a file. */
-export function useSetScene(): () => SetScene {
+export function useSetScene(
+  clock: Pick<ControllerProcessOptions, "clockFactor"> = {},
+): () => SetScene {
   const fleet = useFleet({ spokes: 3 });
   let scene: SetScene | undefined;
   beforeAll(async () => {
-    scene = await setSceneOf(fleet());
+    scene = await setSceneOf(fleet(), clock);
   }, 600_000);
   afterAll(async () => scene?.controller[Symbol.asyncDispose]());
   return () => {
@@ -64,9 +66,13 @@ export function useSetScene(): () => SetScene {
   };
 }
 
-async function setSceneOf(fleet: Fleet): Promise<SetScene> {
+async function setSceneOf(
+  fleet: Fleet,
+  clock: Pick<ControllerProcessOptions, "clockFactor">,
+): Promise<SetScene> {
   const { hub } = fleet;
-  const { profiles, options } = await prepareSets(fleet);
+  const { profiles, options: usual } = await prepareSets(fleet);
+  const options = { ...usual, ...clock };
   const startController = (flags: readonly string[] = []) =>
     startControllerProcess({ ...options, flags: [...(options.flags ?? []), ...flags] });
   const controller = await startController();

@@ -16,7 +16,8 @@ import {
   versionTemplate,
 } from "./set-scene.ts";
 
-const scene = useSetScene();
+// A Job is looked at each ten seconds.
+const scene = useSetScene({ clockFactor: 4 });
 const namespace = "knative-eventing";
 const name = "smoked";
 
@@ -46,7 +47,7 @@ async function jobOn(spoke: number): Promise<KubeObject> {
   return job;
 }
 
-// More than 15 s: a Job is looked at each ten seconds, and three are run one after another.
+// More than 15 s: three rollouts, one after the other, over three clusters and with a Job on each, and a controller that starts anew between them.
 test("each cluster runs the Job of a check once for each revision, and one that fails halts the rollout at the canary", async () => {
   const { hub, fleet, profiles } = scene();
   const [canary] = profiles;

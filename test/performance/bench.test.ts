@@ -19,6 +19,7 @@ function run(
   return runKnfleet(line, { command: process.execPath, env });
 }
 
+// More than 2 s on a busy machine: each test starts the program from its sources, which takes one second of computing.
 describe("without release files, a program that measures", () => {
   let copy: PlainCopy;
   let server: string;

@@ -174,6 +174,7 @@ describe("two replicas", () => {
     await hub.admin.remove(key);
   });
 
+  // More than 15 s: the time without a renewal passes, and then that of the Lease.
   test("whose leader cannot reach the hub for 7 s have none until it is back", async () => {
     await using controller = await replica();
     await controller.logged({ msg: "Reconciling" });

@@ -8,7 +8,7 @@ import { type ScaleFleet, startControllers, startScaleFleet } from "./scale-flee
 import { askForStatus } from "./status-of-all.ts";
 
 const fleet = useFleet({ spokes: [] });
-const spokes = 20;
+const spokes = 10;
 const say = (line: string): void => console.error(line);
 let scale: ScaleFleet;
 let running: Awaited<ReturnType<typeof startControllers>> | undefined;
@@ -30,14 +30,15 @@ function kindsOfWrites(): readonly (readonly string[])[] {
   return [...new Map(all.map((writes) => [writes.join(), writes])).values()];
 }
 
-test("both components on 20 spokes: each spoke is written to alike, by one writer, and the hub a few times for each", async () => {
+// More than 15 s on a busy machine: twenty installations.
+test("both components on 10 spokes: each spoke is written to alike, by one writer, and the hub a few times for each", async () => {
   await using first = await startControllers(scale);
   const created = await createEverything(first);
   expect(kindsOfWrites()).toHaveLength(1);
   expect(created.spokeWrites).toBe((scale.spokes[0]?.traffic.writes ?? 0) * spokes);
   expect(created.doubleWrites).toBe(0);
-  // First conditions, resolved, finalizer, progress, result, guard: numbers of a long installation come ever more seldom.
-  expect(created.hubWrites).toBeLessThanOrEqual(10 * spokes * 2);
+  // First conditions, finalizer, result, guard; on a busy machine that the cluster answers, a wait of more than five seconds, or Deployments that became available later.
+  expect(created.hubWrites).toBeLessThanOrEqual(7 * spokes * 2);
 });
 
 test("a controller that starts again writes nothing, and opens each watch of a spoke twice at most", async () => {
@@ -68,6 +69,7 @@ test("kubectl knfleet status -A tells the answer of every spoke", async () => {
   expect(await askForStatus(scale)).toMatchObject({ spokes });
 });
 
+// More than 15 s: a Lease's time passes until the replicas know of each other, and again until the shares of the one that was killed are free.
 test("of two replicas that share the fleet one is killed, and the other one serves its spokes, each of which has one writer", async () => {
   await running?.[Symbol.asyncDispose]();
   const { experiment, running: both } = await startCold(scale, { replicas: 2, shards: 4 });
