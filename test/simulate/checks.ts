@@ -107,8 +107,7 @@ export class Checks {
 
   #checkHub({ type, object }: StoredEvent, before: StoredObject | undefined): void {
     if (object.kind.endsWith("Set")) this.#rollouts.onSet(object, before);
-    if (!isComponent(object)) return;
-    if (type === "DELETED") return this.#rollouts.onGone(object);
+    if (!isComponent(object) || type === "DELETED") return;
     this.#rollouts.onComponent(object, before, isReady(object));
   }
 

@@ -59,12 +59,18 @@ function components({ fleet }: Simulation): readonly StoredObject[] {
 
 /** What is not done yet. */
 function unsettled(simulation: Simulation, { sets }: Scenario): readonly string[] {
-  const { hub } = simulation.fleet;
+  const { hub, spokes } = simulation.fleet;
   const waiting = components(simulation).filter(
     (component) => component.metadata.deletionTimestamp !== undefined || !isReady(component),
   );
   const rolling = sets.filter((kind) => !isComplete(hub.store.find(objectOf(kind))));
+  const working = spokes.flatMap(({ name, store }) =>
+    [...store.all("batch/Job")]
+      .filter(({ status }) => status === undefined)
+      .map(({ metadata }) => `Job ${metadata.name} runs on ${name}`),
+  );
   return [
+    ...working,
     ...waiting.map(({ kind, metadata, ...rest }) => {
       const status = JSON.stringify(valueAt(rest, "status", "conditions"));
       const what = metadata.deletionTimestamp === undefined ? "not Ready" : "not gone";

@@ -1,8 +1,8 @@
 import type { ComponentKind } from "../../api/component.ts";
-import { isRecord } from "../../api/fields.ts";
+import { canonicalJson, isRecord } from "../../api/fields.ts";
 import { setLabels, steering } from "../../api/fleet-set.ts";
 import { valueAt } from "../fleet/json-record.ts";
-import type { StoredObject } from "../simulator/object-store.ts";
+import type { StoredEvent, StoredObject } from "../simulator/object-store.ts";
 import type { SimulatedCluster } from "./cluster.ts";
 import { profileOf, stampedAtOf } from "./component-facts.ts";
 import { kinds, type SetRules, setKey, type StageBudgets } from "./components.ts";
@@ -35,6 +35,8 @@ interface Stamp {
   readonly atMs: number;
   /** The cluster was ready since. */
   isReady: boolean;
+  /** Somebody else has changed its spec since: it counts as done, and nothing is asked about it. */
+  isDiverged: boolean;
 }
 
 /** The clocks of two machines differ by less. */
@@ -56,6 +58,19 @@ export class RolloutChecks {
     this.#options = options;
     this.#memberships = options.memberships;
     this.#failures = new FailureChecks(options);
+    options.fleet.hub.store.listen((event) => this.#noteChange(event));
+  }
+
+  /** A component may be deleted, or its spec be changed without a new stamp. Users do both, without a request of a replica. */
+  #noteChange({ type, object, before }: StoredEvent): void {
+    const { uid } = object.metadata;
+    const stamp = this.#stamps.get(uid);
+    if (stamp === undefined) return;
+    if (type === "DELETED") this.#stamps.delete(uid);
+    else if (stampedAtOf(object) !== stampedAtOf(before)) return;
+    else if (canonicalJson(object["spec"]) !== canonicalJson(before?.["spec"])) {
+      stamp.isDiverged = true;
+    }
   }
 
   /** A component was written, and is not gone. */
@@ -75,10 +90,6 @@ export class RolloutChecks {
       const set = this.#setOf(kind);
       if (set !== undefined) this.#noteComplete(set);
     }
-  }
-
-  onGone({ metadata }: StoredObject): void {
-    this.#stamps.delete(metadata.uid);
   }
 
   /** The status of a set was written: it passes a stage only when nothing is wrong with its clusters. */
@@ -113,7 +124,7 @@ export class RolloutChecks {
     }
     this.#failures.onStamp(component, set, revision);
     const atMs = this.#options.time.nowMs;
-    this.#stamps.set(uid, { profile, set, revision, atMs, isReady: false });
+    this.#stamps.set(uid, { profile, set, revision, atMs, isReady: false, isDiverged: false });
     this.#checkBudget(set, stage);
     if (this.#memberships.isHeld(profile) && this.#memberships.isHeard(profile)) {
       this.#problem(`${name} is stamped while ${profile} is held`);
@@ -185,7 +196,7 @@ export class RolloutChecks {
       const isOfIt = stamp.set === set && stamp.revision === revision;
       const isMember =
         this.#memberships.stageOf(profile) === stage && this.#memberships.isHeard(profile);
-      return isOfIt && isMember && !this.#memberships.isHeld(profile);
+      return isOfIt && isMember && !stamp.isDiverged && !this.#memberships.isHeld(profile);
     });
   }
 
