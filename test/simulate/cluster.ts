@@ -31,10 +31,15 @@ export interface ClusterOptions {
   readonly random: Random;
   /** How long pods take to start, in ms. */
   readonly availableAfterMs: () => number;
+  /** Called for each request that is let in. */
+  readonly onRequest?: ((request: SpokeRequest) => void) | undefined;
 }
 
 /** The token of those who run on a cluster themselves. It does not expire. */
 export const localToken = "local";
+
+/** The field manager of people, who change things by hand. */
+export const userManager = "user";
 
 const unauthorized = new StatusError({ status: 401, reason: "Unauthorized" }, "Unauthorized")
   .answer;
@@ -58,10 +63,12 @@ export class SimulatedCluster implements Disposable {
   readonly #watches: Watches;
   readonly #streams = new Set<EventStream>();
   readonly #clock: Clock;
+  readonly #onRequest: ClusterOptions["onRequest"];
   #restoredAtMs = -Infinity;
 
-  constructor(name: string, { clock, random, availableAfterMs }: ClusterOptions) {
+  constructor(name: string, { clock, random, availableAfterMs, onRequest }: ClusterOptions) {
     this.name = name;
+    this.#onRequest = onRequest;
     this.#clock = clock;
     const uids = random.fork();
     this.#spoke = new VirtualSpoke(name, { clock, newUid: () => uids.uuid(), keepsAll: true });
@@ -84,6 +91,7 @@ export class SimulatedCluster implements Disposable {
     const request = this.#requestOf(arrival);
     const changes: StoredEvent[] = [];
     if (!this.#isAllowed(arrival)) return { request, answer: unauthorized, changes };
+    this.#onRequest?.(request);
     using _listening = this.store.listen((event) => void changes.push(event));
     return { request, answer: this.#answer(request), changes };
   }
@@ -91,8 +99,10 @@ export class SimulatedCluster implements Disposable {
   /** Begins a watch, or returns the answer that refuses it. */
   watch(arrival: Arrival, stream: EventStream): Answer | undefined {
     if (!this.#isAllowed(arrival)) return unauthorized;
+    const request = this.#requestOf(arrival);
+    this.#onRequest?.(request);
     try {
-      this.#watches.open(stream, this.#requestOf(arrival));
+      this.#watches.open(stream, request);
       this.#streams.add(stream);
       stream.onClose(() => this.#streams.delete(stream));
       return undefined;
@@ -170,8 +180,10 @@ export class SimulatedCluster implements Disposable {
     return this.#stored(manifest);
   }
 
-  #replace(live: StoredObject, manifest: Manifest, subresource?: "status"): StoredObject {
+  #replace(live: StoredObject, object: Manifest, subresource?: "status"): StoredObject {
     const resource = this.#resourceOf(live);
+    const { resourceVersion } = live.metadata;
+    const manifest = { ...object, metadata: { ...object.metadata, resourceVersion } };
     const path = objectPath(objectRefOf(live.metadata, resource), subresource, {});
     this.#write({ method: "PUT", path, contentType: "application/json", body: manifest });
     return this.#stored(manifest);
@@ -195,7 +207,11 @@ export class SimulatedCluster implements Disposable {
   }): void {
     const { method, path, contentType, body } = write;
     const authorization = `Bearer ${this.token}`;
-    const headers = { "user-agent": "user/1", "content-type": contentType, authorization };
+    const headers = {
+      "user-agent": `${userManager}/1`,
+      "content-type": contentType,
+      authorization,
+    };
     const { answer } = this.serve({ method, path, headers, body: JSON.stringify(body) });
     if (answer.status >= 400) throw new Error(`${method} ${path}: ${JSON.stringify(answer.body)}`);
   }

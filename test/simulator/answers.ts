@@ -42,6 +42,20 @@ export const notFound = (what: string): StatusError =>
 export const conflict = (message: string, reason = "Conflict"): StatusError =>
   new StatusError({ status: 409, reason }, message);
 
+export const invalid = (message: string): StatusError =>
+  new StatusError({ status: 422, reason: "Invalid" }, message);
+
+/** Who asks for a kind that is not served gets no Status. */
+export class UnknownPath extends StatusError {
+  constructor() {
+    super({ status: 404, reason: "NotFound" }, "404 page not found");
+  }
+
+  override get answer(): Answer {
+    return { status: this.status, body: `${this.message}\n` };
+  }
+}
+
 export const expired = (): StatusError =>
   new StatusError({ status: 410, reason: "Expired" }, "too old resource version");
 
@@ -85,7 +99,10 @@ export function listOf(
       ? { kind: "PartialObjectMetadataList", apiVersion: "meta.k8s.io/v1" }
       : { kind: `${kind.kind}List`, apiVersion: kind.apiVersion };
   const metadata = { resourceVersion: String(version) };
-  return { ...head, metadata, items: objects.map((object) => shown(object, shape)) };
+  // A server that was asked for metadata says that there is none in another way than with a list of none.
+  const isNothing = shape === "metadata" && objects.length === 0;
+  const items = isNothing ? null : objects.map((object) => shown(object, shape));
+  return { ...head, metadata, items };
 }
 
 /** A bookmark of a watch; one ends the initial list. */

@@ -1,15 +1,27 @@
 import { createHash } from "node:crypto";
 
 import { canonicalJson, isRecord, isSameJson } from "../../api/fields.ts";
-import type {
-  Json,
-  JsonObject,
-  KubeObject,
-  ManagedFieldsEntry,
-  Manifest,
+import {
+  groupOf,
+  type Json,
+  type JsonObject,
+  type KubeObject,
+  type ManagedFieldsEntry,
+  type Manifest,
 } from "../../api/kubernetes.ts";
 import { anchorAnnotations } from "../../installation/anchor.ts";
 import { mergePatch } from "../../sets/desired-spec.ts";
+import { StatusError } from "./answers.ts";
+import {
+  changedFields,
+  fieldsOf,
+  type FieldSet,
+  isEmptySet,
+  minus,
+  pathsOf,
+  plus,
+  without,
+} from "./field-sets.ts";
 import type { Draft, StoredObject } from "./object-store.ts";
 
 /** Equal values are kept once for all spokes, by their JSON. */
@@ -31,25 +43,30 @@ export interface Authorship {
 }
 
 /**
- * Server-side apply as a merge: what the manager applied before and does not any more goes, what it applies now replaces what is there. Lists are one value each, because nobody else
- * writes on a virtual spoke. Returns the live object when nothing changes.
+ * Server-side apply as a merge: what the manager applied before and does not any more goes, unless another manager has it; what it applies now replaces what is there, and is its own.
+ * Lists are one value each. Returns the live object when nothing changes. Throws `StatusError` 409 where a field would be taken from another manager, unless it is forced.
  */
 export function applied(
   live: StoredObject | undefined,
   manifest: Manifest,
-  authorship: Authorship,
+  { isForced, ...authorship }: Authorship & { readonly isForced: boolean },
 ): Draft | StoredObject {
   const writer = { manager: authorship.manager, operation: "Apply" } as const;
-  const entry = ownEntryOf(live, writer);
   const { apiVersion, kind, metadata } = manifest;
-  const fields = fieldsOf(manifest);
+  const content = contentOf(manifest);
+  const fields = fieldsOf(content);
   const before = live === undefined ? {} : contentOf(live);
-  const rest = without(before, entry?.fieldsV1, fields);
-  const merged = { ...objectOf(mergePatch(rest, contentOf(manifest))), apiVersion, kind };
-  const kept = keepContent(merged, authorship);
+  const others = othersOf(live, writer);
+  const taken = others.length === 0 ? {} : changedFields(content, before);
+  if (!isForced) assertNotTaken(taken, others);
+  const left = othersOf(live, writer).map((entry) => minusFields(entry, taken));
+  const dropped = minus(ownEntryOf(live, writer)?.fieldsV1 ?? {}, fields);
+  const gone = left.reduce((rest, { fieldsV1 = {} }) => minus(rest, fieldsV1), dropped);
+  const merged = objectOf(mergePatch(without(before, gone), content));
+  const kept = keepContent({ ...merged, apiVersion, kind }, authorship);
   const identity = { name: metadata.name ?? "", ...namespaceOf(metadata) };
   const draft = { ...kept, metadata: { ...metadataOf(merged), ...identity } };
-  return changed(live, draft, { writer, fields, time: authorship.time });
+  return changed(live, draft, { writer, fields, others: left, time: authorship.time });
 }
 
 /** A whole object in place of what is there, or a new one. Returns the live object when nothing changes. */
@@ -62,9 +79,8 @@ export function replaced(
   const content = contentOf(manifest);
   const identity = { name: metadata.name ?? "", ...namespaceOf(metadata) };
   const kept = keepContent({ ...content, apiVersion, kind }, authorship);
-  const writer = { manager: authorship.manager, operation: "Update" } as const;
   const draft = { ...kept, metadata: { ...metadataOf(content), ...identity } };
-  return changed(live, draft, { writer, fields: fieldsOf(manifest), time: authorship.time });
+  return changed(live, draft, updateOf(live, content, authorship));
 }
 
 /** A live object with a changed copy of it in its place. Returns the live object when nothing changes. */
@@ -73,47 +89,72 @@ export function patched(
   copy: Manifest,
   authorship: Authorship,
 ): Draft | StoredObject {
-  const { managedFields } = copy.metadata;
-  if (!isSameJson(managedFields, live.metadata.managedFields)) {
-    const content = patchedContent(live, copy, authorship);
-    const { resourceVersion: _, ...metadata } = content.metadata;
-    return { ...content, metadata: { ...metadata, ...(managedFields && { managedFields }) } };
-  }
-  return patchedContent(live, copy, authorship);
-}
-
-function patchedContent(
-  live: StoredObject,
-  copy: Manifest,
-  authorship: Authorship,
-): Draft | StoredObject {
   const { apiVersion, kind } = live;
+  const { managedFields } = copy.metadata;
+  // Somebody who writes managedFields says who owns what.
+  const owned = isSameJson(managedFields, live.metadata.managedFields)
+    ? live
+    : { ...live, metadata: { ...live.metadata, ...(managedFields && { managedFields }) } };
   const isContentKept =
     authorship.keepsAll || live.digest === undefined || wholeKinds.includes(kind);
+  const written = contentOf(copy);
   const content = isContentKept
-    ? keepContent({ ...contentOf(copy), apiVersion, kind }, authorship)
+    ? keepContent({ ...written, apiVersion, kind }, authorship)
     : { ...live, metadata: copy.metadata };
-  const metadata = { ...metadataOf(contentOf(copy)), ...identityOf(live) };
-  const writer = { manager: authorship.manager, operation: "Update" } as const;
-  return changed(live, { ...content, metadata }, { writer, fields: {}, time: authorship.time });
-}
-
-function identityOf({ metadata }: StoredObject): {
-  readonly name: string;
-  readonly namespace?: string;
-} {
-  return { name: metadata.name, ...namespaceOf(metadata) };
+  const identity = { name: live.metadata.name, ...namespaceOf(live.metadata) };
+  const draft = { ...content, metadata: { ...metadataOf(written), ...identity } };
+  return changed(owned, draft, updateOf(owned, written, authorship));
 }
 
 interface Write {
   readonly writer: Writer;
-  readonly fields: JsonObject;
+  /** What the writer owns after it. */
+  readonly fields: FieldSet;
+  /** What all others own after it. */
+  readonly others: readonly ManagedFieldsEntry[];
   readonly time: string;
 }
 
+/** Whoever changes a field owns it alone; what is not changed stays with its owners. */
+function updateOf(
+  live: StoredObject | undefined,
+  after: JsonObject,
+  { manager, time }: Authorship,
+): Write {
+  const writer = { manager, operation: "Update" } as const;
+  const before = live === undefined ? {} : contentOf(live);
+  const [lost, won] = [changedFields(before, after), changedFields(after, before)];
+  const own = plus(minus(ownEntryOf(live, writer)?.fieldsV1 ?? {}, lost), won);
+  const others = othersOf(live, writer).map((entry) => minusFields(minusFields(entry, lost), won));
+  return { writer, fields: own, others, time };
+}
+
+/** Throws the conflict that names each field of somebody else. */
+function assertNotTaken(taken: FieldSet, others: readonly ManagedFieldsEntry[]): void {
+  const causes = others.flatMap(({ manager = "", fieldsV1 = {} }) =>
+    pathsOf(minus(taken, minus(taken, fieldsV1))).map((field) => {
+      const message = `conflict with "${manager}"`;
+      return { reason: "FieldManagerConflict", message, field };
+    }),
+  );
+  if (causes.length === 0) return;
+  const status = { status: 409, reason: "Conflict" };
+  const many = causes.length === 1 ? "1 conflict" : `${causes.length} conflicts`;
+  throw new StatusError(status, `Apply failed with ${many}`, causes);
+}
+
+function minusFields(entry: ManagedFieldsEntry, gone: FieldSet): ManagedFieldsEntry {
+  const { fieldsV1 = {} } = entry;
+  const left = minus(fieldsV1, gone);
+  return isSameJson(left, fieldsV1) ? entry : { ...entry, fieldsV1: left };
+}
+
 function changed(live: StoredObject | undefined, draft: Draft, write: Write): Draft | StoredObject {
-  if (live !== undefined && changesNothing(live, draft, write)) return live;
-  const { writer, fields, time: now } = write;
+  const { writer, fields, others, time: now } = write;
+  const own = ownEntryOf(live, writer);
+  const isSame = live !== undefined && textOf(live) === textOf(draft);
+  const isOwn = isSameJson(own?.fieldsV1 ?? {}, fields);
+  if (isSame && (writer.operation === "Update" || isOwn)) return live;
   const entry: ManagedFieldsEntry = {
     ...writer,
     apiVersion: draft.apiVersion,
@@ -121,19 +162,26 @@ function changed(live: StoredObject | undefined, draft: Draft, write: Write): Dr
     fieldsV1: once(fields),
     time: now,
   };
-  const before = ownEntryOf(live, writer);
-  const others = (live?.metadata.managedFields ?? []).filter((other) => other !== before);
-  const managedFields = [...others, entry];
-  const generation = nextGeneration(live, draft);
-  const metadata = { ...draft.metadata, ...lifeOf(live, now), generation, managedFields };
+  const managedFields = [...others, entry].filter(
+    ({ fieldsV1, subresource }) => subresource !== undefined || !isEmptySet(fieldsV1 ?? {}),
+  );
+  const generation = hasGeneration(draft) ? { generation: nextGeneration(live, draft) } : {};
+  const owners = managedFields.length === 0 ? {} : { managedFields };
+  const metadata = { ...draft.metadata, ...lifeOf(live, now), ...generation, ...owners };
   const status = live?.["status"];
   return { ...draft, ...(status === undefined ? {} : { status }), metadata };
 }
 
-function changesNothing(live: StoredObject, draft: Draft, { writer, fields }: Write): boolean {
-  if (textOf(live) !== textOf(draft)) return false;
-  const owned = ownEntryOf(live, writer)?.fieldsV1 ?? {};
-  return writer.operation === "Update" || canonicalJson(owned) === canonicalJson(fields);
+// Kinds without a spec that somebody has to act upon.
+const groupsWithoutGeneration: readonly string[] = [
+  "",
+  "autoscaling",
+  "coordination.k8s.io",
+  "rbac.authorization.k8s.io",
+];
+
+function hasGeneration({ apiVersion, kind }: Draft): boolean {
+  return !groupsWithoutGeneration.includes(groupOf(apiVersion)) && kind !== "ControllerRevision";
 }
 
 function nextGeneration(live: StoredObject | undefined, draft: Draft): number {
@@ -152,16 +200,20 @@ function lifeOf(live: StoredObject | undefined, now: string): Partial<KubeObject
   };
 }
 
+function isOf(entry: ManagedFieldsEntry, { manager, operation }: Writer): boolean {
+  const isWhole = (entry.subresource ?? "") === "";
+  return isWhole && entry.manager === manager && entry.operation === operation;
+}
+
 function ownEntryOf(
   live: StoredObject | undefined,
-  { manager, operation }: Writer,
+  writer: Writer,
 ): ManagedFieldsEntry | undefined {
-  return live?.metadata.managedFields?.find(
-    (entry) =>
-      entry.manager === manager &&
-      entry.operation === operation &&
-      (entry.subresource ?? "") === "",
-  );
+  return live?.metadata.managedFields?.find((entry) => isOf(entry, writer));
+}
+
+function othersOf(live: StoredObject | undefined, writer: Writer): readonly ManagedFieldsEntry[] {
+  return (live?.metadata.managedFields ?? []).filter((entry) => !isOf(entry, writer));
 }
 
 // What the server says of an object, and nobody applies.
@@ -180,9 +232,14 @@ const serverFields: readonly string[] = [
 function contentOf(object: Manifest | StoredObject): JsonObject {
   const { apiVersion: _, kind: __, metadata, digest: ___, status: ____, ...rest } = asJson(object);
   const written = Object.entries(isJsonObject(metadata) ? metadata : {}).filter(
-    ([field]) => !serverFields.includes(field),
+    ([field, value]) => !serverFields.includes(field) && !isEmpty(value),
   );
-  return { ...rest, metadata: Object.fromEntries(written) };
+  return written.length === 0 ? rest : { ...rest, metadata: Object.fromEntries(written) };
+}
+
+/** No labels and no finalizers are the same as none at all. */
+function isEmpty(value: unknown): boolean {
+  return typeof value === "object" && value !== null && Object.keys(value).length === 0;
 }
 
 function metadataOf({ metadata }: JsonObject): object {
@@ -203,34 +260,6 @@ function isJsonObject(value: unknown): value is JsonObject {
 
 function objectOf(value: unknown): JsonObject {
   return isJsonObject(value) ? value : {};
-}
-
-/** Leaves out what a field set names and another one does not. */
-function without(object: JsonObject, gone: JsonObject | undefined, kept: JsonObject): JsonObject {
-  if (gone === undefined) return object;
-  const entries = Object.entries(object).flatMap(([field, value]): [string, Json | undefined][] => {
-    const step = `f:${field}`;
-    const [was, is] = [gone[step], kept[step]];
-    if (was === undefined) return [[field, value]];
-    if (isJsonObject(was) && Object.keys(was).length > 0 && isJsonObject(value)) {
-      return [[field, without(value, was, isJsonObject(is) ? is : {})]];
-    }
-    return is === undefined ? [] : [[field, value]];
-  });
-  return Object.fromEntries(entries);
-}
-
-/** The fields of a manifest in the format of `managedFields`. */
-function fieldsOf(manifest: Manifest): JsonObject {
-  return fieldSetOf(contentOf(manifest));
-}
-
-function fieldSetOf(object: JsonObject): JsonObject {
-  return Object.fromEntries(
-    Object.entries(object)
-      .filter(([, value]) => value !== undefined)
-      .map(([field, value]) => [`f:${field}`, isJsonObject(value) ? fieldSetOf(value) : {}]),
-  );
 }
 
 const wholeKinds: readonly string[] = [

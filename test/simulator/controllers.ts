@@ -1,7 +1,8 @@
 import type { Clock } from "../../access/time/clock.ts";
 import { timestampOf } from "../../api/conditions.ts";
+import type { OwnerReference } from "../../api/kubernetes.ts";
 import { valueAt } from "../fleet/json-record.ts";
-import type { ObjectStore, StoredObject } from "./object-store.ts";
+import { kindIdOf, type ObjectStore, type StoredObject } from "./object-store.ts";
 
 /** Pods that cannot start try again after so long. */
 const stuckMs = 5_000;
@@ -40,6 +41,9 @@ export class VirtualControllers implements Disposable {
 
   #settle(object: StoredObject): void {
     const { kind, metadata } = object;
+    if (metadata.ownerReferences?.some((owner) => !this.#isThere(owner, object)) === true) {
+      this.#later(0, () => this.#collectOrphan(object));
+    }
     const observed = valueAt(object, "status", "observedGeneration");
     if (workloads.includes(kind) && observed !== metadata.generation) {
       return this.#startPods(object, this.#availableAfterMs());
@@ -65,12 +69,12 @@ export class VirtualControllers implements Disposable {
   #make(object: StoredObject, statusOf: (live: StoredObject, time: string) => object): void {
     const live = this.#store.find(object);
     if (live?.metadata.uid !== object.metadata.uid) return;
-    this.#store.put({ ...live, status: statusOf(live, timestampOf(this.#clock.date())) });
+    this.#store.put({ ...live, status: statusOf(live, this.#time()) });
   }
 
   /** What a deleted object owned goes, too, and what was in a deleted namespace or of a deleted kind. */
   #collect({ kind, metadata, ...content }: StoredObject): void {
-    const owns = ({ metadata: { ownerReferences = [] } }: StoredObject): boolean =>
+    const isOwned = ({ metadata: { ownerReferences = [] } }: StoredObject): boolean =>
       ownerReferences.some(({ uid }) => uid === metadata.uid);
     const definedKind = String(valueAt(content, "spec", "names", "kind"));
     const isIn = (object: StoredObject): boolean =>
@@ -78,18 +82,33 @@ export class VirtualControllers implements Disposable {
       (kind === "CustomResourceDefinition" && object.kind === definedKind);
     this.#later(0, () => {
       for (const object of Iterator.from(this.#store.everything()).toArray()) {
-        if (owns(object) || isIn(object)) this.#delete(object);
+        if (isOwned(object)) this.#collectOrphan(object);
+        else if (isIn(object)) this.#store.remove(object, this.#time());
       }
     });
   }
 
-  /** As the garbage collector does: what has a finalizer stays until somebody takes that off. */
-  #delete(object: StoredObject): void {
-    const { finalizers = [], deletionTimestamp } = object.metadata;
-    if (finalizers.length === 0) return this.#store.drop(object);
-    if (deletionTimestamp !== undefined) return;
-    const time = timestampOf(this.#clock.date());
-    this.#store.put({ ...object, metadata: { ...object.metadata, deletionTimestamp: time } });
+  /** What has owners and none of them is there goes; what has others keeps those. */
+  #collectOrphan(object: StoredObject): void {
+    const live = this.#store.find(object);
+    if (live?.metadata.uid !== object.metadata.uid) return;
+    const { ownerReferences = [] } = live.metadata;
+    const owners = ownerReferences.filter((owner) => this.#isThere(owner, live));
+    if (owners.length === ownerReferences.length) return;
+    if (owners.length === 0) return this.#store.remove(live, this.#time());
+    this.#store.put({ ...live, metadata: { ...live.metadata, ownerReferences: owners } });
+  }
+
+  /** Whether an owner is there: in the namespace of what it owns, or in none. */
+  #isThere(owner: OwnerReference, { metadata: { namespace = "" } }: StoredObject): boolean {
+    return [namespace, ""].some((place) => {
+      const found = this.#store.get(kindIdOf(owner), `${place}/${owner.name}`);
+      return found?.metadata.uid === owner.uid;
+    });
+  }
+
+  #time(): string {
+    return timestampOf(this.#clock.date());
   }
 
   #later(ms: number, run: () => void): void {

@@ -24,6 +24,13 @@ const builtInKinds: readonly ResourceType[] = Object.entries(builtIn).flatMap(
   ([apiVersion, kinds]) => kinds.split(" ").map((kind) => knownResource(apiVersion, kind)),
 );
 
+/** Whether a kind is there without a definition. */
+export function isBuiltIn(kind: Pick<ResourceType, "apiVersion" | "plural">): boolean {
+  return builtInKinds.some(
+    ({ apiVersion, plural }) => apiVersion === kind.apiVersion && plural === kind.plural,
+  );
+}
+
 const definitionKind = "apiextensions.k8s.io/CustomResourceDefinition";
 const verbs = ["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"];
 

@@ -78,6 +78,17 @@ export class ObjectStore {
     return object;
   }
 
+  /** Deletes an object at a time, RFC 3339. What has a finalizer stays until somebody takes that off. */
+  remove(object: StoredObject, deletionTimestamp: string): void {
+    const { metadata } = object;
+    if ((metadata.finalizers ?? []).length === 0) return this.drop(object);
+    if (metadata.deletionTimestamp !== undefined) return;
+    const { generation } = metadata;
+    // The end of an object is a change that its controller has to look at.
+    const next = generation === undefined ? {} : { generation: generation + 1 };
+    this.put({ ...object, metadata: { ...metadata, deletionTimestamp, ...next } });
+  }
+
   /** Does nothing when it is not there any more. */
   drop({ metadata, ...rest }: StoredObject): void {
     const objects = this.#objectsOf(kindIdOf(rest));

@@ -1,5 +1,6 @@
 import { parseLabelSelector } from "../../api/label-selector.ts";
 import type { ResourceType } from "../../api/resources.ts";
+import { valueAt } from "../fleet/json-record.ts";
 import { type Shape, shapeOf } from "./answers.ts";
 import { servedKind } from "./kinds.ts";
 import type { ObjectStore, StoredObject } from "./object-store.ts";
@@ -80,16 +81,33 @@ function selectionOf(
   namespace: string | undefined,
   query: URLSearchParams,
 ): SpokeRequest["selects"] {
-  const name = query.get("fieldSelector")?.match(/^metadata\.name==?(.*)$/)?.[1];
+  const fields = fieldsOf(query.get("fieldSelector") ?? "");
   const fitsLabels = parseLabelSelector(query.get("labelSelector") ?? "");
   // What was deleted since is missing from an older version, which nobody asks a virtual spoke about.
   const isExact = query.get("resourceVersionMatch") === "Exact";
   const newest = isExact ? Number(query.get("resourceVersion")) : Infinity;
-  return ({ metadata }) =>
+  return ({ metadata, ...object }) =>
     (namespace === undefined || metadata.namespace === namespace) &&
-    (name === undefined || metadata.name === name) &&
+    fields.every(({ path, value, isEqual }) => {
+      return ((valueAt({ ...object, metadata }, ...path) ?? "") === value) === isEqual;
+    }) &&
     Number(metadata.resourceVersion) <= newest &&
     fitsLabels(metadata.labels ?? {});
+}
+
+interface FieldTerm {
+  readonly path: readonly string[];
+  readonly value: string;
+  /** `=`, and not `!=`. */
+  readonly isEqual: boolean;
+}
+
+function fieldsOf(selector: string): readonly FieldTerm[] {
+  const terms = selector.split(",").filter((term) => term !== "");
+  return terms.map((term) => {
+    const [path = "", value = ""] = term.split(/!=|==?/, 2);
+    return { path: path.split("."), value, isEqual: !term.includes("!=") };
+  });
 }
 
 // Kinds that are reviewed and not stored.

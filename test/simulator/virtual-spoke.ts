@@ -6,10 +6,19 @@ import { isRecord, isSameJson } from "../../api/fields.ts";
 import type { Manifest } from "../../api/kubernetes.ts";
 import { type ResourceType } from "../../api/resources.ts";
 import { mergePatch } from "../../sets/desired-spec.ts";
-import { type Answer, conflict, listOf, notFound, shown, success } from "./answers.ts";
+import {
+  type Answer,
+  conflict,
+  invalid,
+  listOf,
+  notFound,
+  shown,
+  success,
+  UnknownPath,
+} from "./answers.ts";
 import { applied, type Authorship, patched, replaced } from "./apply.ts";
 import { denyProbe, denyProbeOfDeletion } from "./deny-probe.ts";
-import { discoveryOf } from "./kinds.ts";
+import { discoveryOf, isBuiltIn } from "./kinds.ts";
 import { kindIdOf, ObjectStore, type Draft, type StoredObject } from "./object-store.ts";
 import { isReview, type SpokeRequest } from "./spoke-request.ts";
 
@@ -54,7 +63,7 @@ export class VirtualSpoke {
       case "create":
         return this.#create(kind, request);
       case "update":
-        return this.#write(request, this.#replacement(request));
+        return this.#write(request, this.#replacement(kind, request));
       case "patch":
         return this.#write(request, this.#patched(kind, request));
       case "delete":
@@ -94,7 +103,7 @@ export class VirtualSpoke {
       const metadata = { creationTimestamp: this.#time() };
       return { status: 201, body: { ...body, metadata, status } };
     }
-    throw notFound("the server could not find the requested resource");
+    throw new UnknownPath();
   }
 
   #create(kind: ResourceType, request: SpokeRequest): Answer {
@@ -112,8 +121,14 @@ export class VirtualSpoke {
     if (live !== undefined && live === draft) {
       return { status: 200, body: shown(live, request.shape) };
     }
+    if (live !== undefined && isReleased(draft) && !request.isDryRun) {
+      this.store.drop(live);
+      // It is not written any more: what is told of it has its last version.
+      const { uid, resourceVersion } = live.metadata;
+      const body = { ...draft, metadata: { ...draft.metadata, uid, resourceVersion } };
+      return { status: 200, body: shown(body, request.shape) };
+    }
     const stored = this.#save(draft, request);
-    this.#removeIfReleased(stored);
     return { status: live === undefined ? 201 : 200, body: shown(stored, request.shape) };
   }
 
@@ -127,20 +142,20 @@ export class VirtualSpoke {
     return this.store.put(isNamespace ? asNamespace(draft) : draft);
   }
 
-  #replacement(request: SpokeRequest): Draft | StoredObject {
+  #replacement(kind: ResourceType, request: SpokeRequest): Draft | StoredObject {
     const live = this.#live(request);
-    const manifest = asManifest(request.body);
+    const manifest = this.#manifestOf(kind, request);
     checkVersion(live, manifest.metadata);
-    if (request.subresource === "status") {
-      const { resourceVersion: _, ...metadata } = live.metadata;
-      const { status } = manifest;
-      return isSameJson(status, live["status"]) ? live : { ...live, metadata, status };
+    const { resourceVersion = "" } = manifest.metadata;
+    if (resourceVersion === "" && !isBuiltIn(kind)) {
+      throw invalid("metadata.resourceVersion must be specified for an update");
     }
+    if (request.subresource === "status") return withStatus(live, manifest);
     return replaced(live, manifest, this.#authorship(request));
   }
 
   #patched(kind: ResourceType, request: SpokeRequest): Draft | StoredObject {
-    const { contentType, body } = request;
+    const { contentType, body, query } = request;
     const authorship = this.#authorship(request);
     if (contentType.startsWith("application/apply-patch")) {
       const manifest = this.#manifestOf(kind, request);
@@ -148,12 +163,18 @@ export class VirtualSpoke {
       if (live === undefined && manifest.metadata.uid !== undefined) {
         throw conflict("uid mismatch: the object does not exist");
       }
-      if (live !== undefined) checkVersion(live, manifest.metadata);
-      return applied(live, manifest, authorship);
+      if (live !== undefined) checkPatched(live, manifest);
+      if (request.subresource === "status") {
+        const status = mergePatch(this.#live(request)["status"], manifest["status"]);
+        return withStatus(this.#live(request), { ...manifest, status });
+      }
+      return applied(live, manifest, { ...authorship, isForced: query.get("force") === "true" });
     }
     const live = this.#live(request);
     const copy = asManifest(Array.isArray(body) ? jsonPatched(live, body) : mergePatch(live, body));
-    checkVersion(live, copy.metadata);
+    checkPatched(live, copy);
+    if (request.subresource === "status") return withStatus(live, copy);
+    checkFinalizers(live, copy);
     return patched(live, copy, authorship);
   }
 
@@ -169,16 +190,7 @@ export class VirtualSpoke {
   }
 
   #remove(live: StoredObject): void {
-    if ((live.metadata.finalizers ?? []).length === 0) return this.store.drop(live);
-    if (live.metadata.deletionTimestamp !== undefined) return;
-    const { generation } = live.metadata;
-    const metadata = {
-      ...live.metadata,
-      deletionTimestamp: this.#time(),
-      // As an API server: the end of an object is a change that its controller has to look at.
-      ...(generation === undefined ? {} : { generation: generation + 1 }),
-    };
-    this.store.put({ ...live, metadata });
+    this.store.remove(live, this.#time());
   }
 
   #authorship({ manager }: SpokeRequest): Authorship {
@@ -187,11 +199,6 @@ export class VirtualSpoke {
 
   #time(): string {
     return timestampOf(this.#clock.date());
-  }
-
-  #removeIfReleased(object: StoredObject): void {
-    const { deletionTimestamp, finalizers = [] } = object.metadata;
-    if (deletionTimestamp !== undefined && finalizers.length === 0) this.store.drop(object);
   }
 
   #live(request: SpokeRequest): StoredObject {
@@ -211,6 +218,11 @@ export class VirtualSpoke {
     const metadata = { ...manifest.metadata, ...place, ...(name === undefined ? {} : { name }) };
     return { ...manifest, apiVersion: kind.apiVersion, kind: kind.kind, metadata };
   }
+}
+
+/** Whether nothing holds an object any more that is to go. */
+function isReleased({ metadata: { deletionTimestamp, finalizers = [] } }: Draft): boolean {
+  return deletionTimestamp !== undefined && finalizers.length === 0;
 }
 
 /** Whether an object is one that a collection watch tells of. */
@@ -250,10 +262,31 @@ function checkVersion(
   }
 }
 
+/** No patch changes a uid; one that names another version comes too late. */
+function checkPatched(live: StoredObject, { metadata }: Manifest): void {
+  const { uid, ...others } = metadata;
+  if (uid !== undefined && uid !== live.metadata.uid) throw invalid("metadata.uid is immutable");
+  checkVersion(live, others);
+}
+
+/** An object that is going gets no new finalizers. */
+function checkFinalizers(live: StoredObject, { metadata }: Manifest): void {
+  const { deletionTimestamp, finalizers = [] } = live.metadata;
+  const added = (metadata.finalizers ?? []).filter((name) => !finalizers.includes(name));
+  if (deletionTimestamp === undefined || added.length === 0) return;
+  throw invalid("no new finalizers can be added if the object is being deleted");
+}
+
+/** The live object with the status of another one. */
+function withStatus(live: StoredObject, { status }: Manifest): Draft | StoredObject {
+  const { resourceVersion: _, ...metadata } = live.metadata;
+  return isSameJson(status, live["status"]) ? live : { ...live, metadata, status };
+}
+
 /** Spec: RFC 6902. */
 function jsonPatched(live: StoredObject, operations: readonly Operation[]): unknown {
   const copy = structuredClone(live);
   const [failed] = applyPatch(copy, [...operations]).filter((error) => error !== null);
-  if (failed !== undefined) throw conflict(`the patch does not fit: ${failed.message}`);
+  if (failed !== undefined) throw invalid(`the patch does not fit: ${failed.message}`);
   return copy;
 }

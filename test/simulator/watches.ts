@@ -1,5 +1,5 @@
 import { type Clock, every } from "../../access/time/clock.ts";
-import { bookmarkOf, expired, notFound, shown } from "./answers.ts";
+import { bookmarkOf, expired, shown, UnknownPath } from "./answers.ts";
 import type { StoredEvent } from "./object-store.ts";
 import type { SpokeRequest } from "./spoke-request.ts";
 import { isWatched, type VirtualSpoke } from "./virtual-spoke.ts";
@@ -49,8 +49,8 @@ export class Watches implements Disposable {
 
   /** Answers a watch, with the objects first when it asks for them. Throws `StatusError` 410 for a version that is forgotten, 404 for a kind that is not served. */
   open(stream: EventStream, request: SpokeRequest): void {
-    const { query, kind, shape, path } = request;
-    if (kind === undefined) throw notFound(path);
+    const { query, kind, shape } = request;
+    if (kind === undefined) throw new UnknownPath();
     const { store } = this.#spoke;
     const after = Number(query.get("resourceVersion") ?? 0);
     const missed = after === 0 ? [] : store.since(after);
