@@ -9,6 +9,7 @@ import {
 } from "../../api/delivery.ts";
 import { fleetSetApiVersion } from "../../api/fleet-set.ts";
 import type { Manifest, ObjectKey } from "../../api/kubernetes.ts";
+import type { SpokeRequest } from "../simulator/spoke-request.ts";
 import { SimulatedCluster } from "./cluster.ts";
 import type { Random } from "./random.ts";
 import type { VirtualTime } from "./virtual-time.ts";
@@ -34,6 +35,8 @@ export interface FleetOptions {
   /** So many of them are in the first stage of sets at the beginning. */
   readonly canaries: number;
   readonly pull: Pulling;
+  /** Called for each request that a cluster lets in. */
+  readonly onRequest?: (request: SpokeRequest) => void;
 }
 
 /** How the last clusters of a fleet are managed by Open Cluster Management. */
@@ -56,11 +59,17 @@ export function simulatedFleet({
   spokes: count,
   canaries,
   pull,
+  onRequest,
 }: FleetOptions): SimulatedFleet {
   const clock = time.clock(random.fork());
   const pods = random.fork();
   const clusterOf = (name: string): SimulatedCluster =>
-    new SimulatedCluster(name, { clock, random, availableAfterMs: () => startMs(pods) });
+    new SimulatedCluster(name, {
+      clock,
+      random,
+      availableAfterMs: () => startMs(pods),
+      onRequest,
+    });
   const hub = clusterOf("hub");
   const spokes = Array.from({ length: count }, (_, index) => clusterOf(spokeName(index)));
   for (const spoke of spokes) spoke.token = firstToken(spoke.name);

@@ -152,7 +152,7 @@ export const knownFaults: readonly KnownFault[] = [
     from: "if (error.status !== 409 || attempt === maxAttempts) throw error;",
     to: "if (error.status === 409) return current;",
     problem: "before the hub has the finalizer",
-    seed: 2,
+    seed: 3,
   },
   {
     name: "calls a rollout complete while its stages are open",
@@ -194,23 +194,13 @@ export const knownFaults: readonly KnownFault[] = [
     problem: "passes stage",
     seed: 1,
   },
-];
-
-/** Faults whose seed is still to be found: `npm run simulate -- --known-faults` looks for all. */
-const soughtFaults: readonly Fault[] = [
-  {
-    name: "takes the readiness from before a stamp for the readiness after it",
-    file: "sets/cluster-state.ts",
-    from: "const isOfSpec = isObserved(child) && isOfVersion(child, version) && hasContent(child);",
-    to: "const isOfSpec = isOfVersion(child, version);",
-    problem: "stage",
-  },
   {
     name: "rolls out a revision that it has given up",
     file: "sets/decide.ts",
     from: "return this.#update.failed ? this.#rollBack() : this.#rollOut();",
     to: "return this.#rollOut();",
     problem: "has given up",
+    seed: 35,
   },
   {
     name: "goes back to a revision that was never complete",
@@ -218,6 +208,7 @@ const soughtFaults: readonly Fault[] = [
     from: ".filter(({ completedNumber }) => completedNumber !== undefined)",
     to: ".filter(({ completedNumber, failed }) => completedNumber === undefined && !failed)",
     problem: "nor was ever complete",
+    seed: 1,
   },
   {
     name: "stamps clusters again that are well when a user tries again",
@@ -225,20 +216,7 @@ const soughtFaults: readonly Fault[] = [
     from: "return isFailed(stateAfterStamp(facts, { ...timing, retriedAt: 0 }));",
     to: "return true;",
     problem: "stamped twice",
-  },
-  {
-    name: "takes a webhook that has not decided for one that allows",
-    file: "controller/verify/ask-webhook.ts",
-    from: 'throw new Unasked(message || "the server has not decided yet");',
-    to: 'return { kind: "good", message: "" };',
-    problem: "no word of the gate",
-  },
-  {
-    name: "halts when as many clusters failed as may",
-    file: "sets/stage-progress.ts",
-    from: "if (hasBegun(context) && tally.failed > tally.maxFailures) return haltedStep(times, tally, stage);",
-    to: "if (hasBegun(context) && tally.failed >= Math.max(1, tally.maxFailures)) return haltedStep(times, tally, stage);",
-    problem: "halts though",
+    seed: 3,
   },
   {
     name: "begins a soak anew for a cluster that failed before",
@@ -246,6 +224,34 @@ const soughtFaults: readonly Fault[] = [
     from: "const hasJustFailed = isFailed(state) && standing?.hasFailed !== true;",
     to: "const hasJustFailed = isFailed(state);",
     problem: "begins anew",
+    seed: 22,
+  },
+  {
+    name: "takes the readiness from before a stamp for the readiness after it",
+    file: "sets/cluster-state.ts",
+    from: "const isOfSpec = isObserved(child) && isOfVersion(child, version) && hasContent(child);",
+    to: "const isOfSpec = isOfVersion(child, version);",
+    problem: "stage",
+    seed: 86,
+  },
+  {
+    name: "halts when as many clusters failed as may",
+    file: "sets/stage-progress.ts",
+    from: "if (hasBegun(context) && tally.failed > tally.maxFailures) return haltedStep(times, tally, stage);",
+    to: "if (hasBegun(context) && tally.failed >= Math.max(1, tally.maxFailures)) return haltedStep(times, tally, stage);",
+    problem: "halts though",
+    seed: 22,
+  },
+];
+
+/** Faults whose seed is still to be found: `npm run simulate -- --known-faults` looks for all. */
+const soughtFaults: readonly Fault[] = [
+  {
+    name: "takes a webhook that has not decided for one that allows",
+    file: "controller/verify/ask-webhook.ts",
+    from: 'throw new Unasked(message || "the server has not decided yet");',
+    to: 'return { kind: "good", message: "" };',
+    problem: "no word of the gate",
   },
   {
     name: "does not tell a spoke what the hub has taken away",

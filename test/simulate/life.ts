@@ -1,10 +1,11 @@
 import type { ComponentKind } from "../../api/component.ts";
-import { holdLabel } from "../../api/fleet-set.ts";
+import { isRecord } from "../../api/fields.ts";
+import { holdLabel, setLabels } from "../../api/fleet-set.ts";
 import { keyOf, type Manifest } from "../../api/kubernetes.ts";
 import { componentUidLabel } from "../../installation/anchor.ts";
 import { valueAt } from "../fleet/json-record.ts";
 import type { StoredObject } from "../simulator/object-store.ts";
-import type { SimulatedCluster } from "./cluster.ts";
+import { type SimulatedCluster, userManager } from "./cluster.ts";
 import { kinds, ownComponent, ownKey } from "./components.ts";
 import { Deliveries } from "./deliveries.ts";
 import { fieldEdit } from "./field-edits.ts";
@@ -19,6 +20,8 @@ const minors = ["1.21", "1.22", "1.23"] as const;
 
 /** How often a user looks whether something can be done now. */
 const lookMs = 10_000;
+
+const versionNotEligible = "VersionNotEligible";
 
 /** A finalizer of somebody else. */
 const pinFinalizer = "example.com/backup";
@@ -95,9 +98,15 @@ export class Life {
     }
   }
 
-  /** Approves what waits for it, and tries again what failed, by what the sets say. */
+  /** Approves what waits for it, gives back what was changed by hand, and tries again what failed, by what the sets say. */
   goOn(): void {
     this.#steers.approve();
+    for (const kind of this.#scenario.sets) this.#giveBack(kind);
+    // A restored cluster may be two minor versions away from the set, and only its user can choose the one between.
+    for (const set of this.#steers.sets()) {
+      const notable = JSON.stringify(valueAt(set, "status", "notable") ?? []);
+      if (notable.includes(versionNotEligible)) this.#edit(set, () => ({ version: minors[1] }));
+    }
     this.#steers.retry();
   }
 
@@ -115,11 +124,11 @@ export class Life {
   #editSpec(dice: LifeEvent["dice"], changeOf: SpecChange): void {
     const own = pick(this.#ownComponents(), dice[0]);
     const edited = dice[1] < 0.6 ? (pick(this.#steers.sets(), dice[0]) ?? own) : own;
-    if (edited !== undefined) this.#edit(edited, changeOf);
+    if (edited !== undefined) this.#edit(edited, changeOf, dice[2]);
   }
 
   #stepVersion(edited: StoredObject | undefined, die: number): void {
-    if (edited !== undefined) this.#edit(edited, this.#versionStep(die));
+    if (edited !== undefined) this.#edit(edited, this.#versionStep(die), die);
   }
 
   /** A version one minor step away, unless that is two steps from what a cluster has: Knative does not go there, and only the user could help. */
@@ -135,14 +144,27 @@ export class Life {
     };
   }
 
-  #edit(edited: StoredObject, changeOf: SpecChange): void {
+  #edit(edited: StoredObject, changeOf: SpecChange, die = 0): void {
     const isSet = edited.kind.endsWith("Set");
     const spec = valueAt(edited, ...(isSet ? ["spec", "template", "spec"] : ["spec"]));
     const isServing = edited.kind.startsWith("KnativeServing");
     const change = changeOf(Object(spec), isServing ? "KnativeServing" : "KnativeEventing");
     this.#say(`edits ${JSON.stringify(change)}`, edited);
+    // Often who changes the set has an end with what was changed by hand; else the set is not let near it.
+    if (isSet && die < 0.6) this.#giveBack(isServing ? "KnativeServing" : "KnativeEventing");
     const patch = isSet ? { template: { spec: change } } : change;
     this.#fleet.hub.patch(keyOf(edited), { spec: patch });
+  }
+
+  /** A user who has changed components of a set by hand owns these fields no more. The set has them when it writes next. */
+  #giveBack(kind: ComponentKind): void {
+    for (const component of this.#fleet.hub.store.all(`operator.knative.dev/${kind}`)) {
+      const { labels, managedFields = [] } = component.metadata;
+      const left = managedFields.filter(({ manager }) => manager !== userManager);
+      if (labels?.[setLabels.set] === undefined || left.length === managedFields.length) continue;
+      this.#say("gives back", component);
+      this.#fleet.hub.patch(keyOf(component), { metadata: { managedFields: left } });
+    }
   }
 
   #delete(dice: LifeEvent["dice"]): void {
@@ -218,7 +240,7 @@ export class Life {
     this.#stepVersion(pick(this.#steers.sets(), dice[2]), dice[2]);
   }
 
-  /** Somebody on a spoke deletes an object of ours, or takes our label off it. Changes of fields that we own are not played: a patch here leaves their owner as it is. */
+  /** Somebody on a spoke deletes an object of ours, takes our label off it, or changes a field that we own. */
   #drift(dice: LifeEvent["dice"]): void {
     const spoke = pick(this.#fleet.spokes, dice[0]);
     const object = spoke && pick(driftable(spoke), dice[1]);
@@ -226,12 +248,15 @@ export class Life {
     const { kind, metadata } = object;
     const say = (does: string): void =>
       this.#note(`somebody ${does} ${kind} ${metadata.name} on ${spoke.name}`);
-    if (dice[2] < 0.6) {
+    if (dice[2] < 0.5) {
       say("deletes");
       spoke.remove(keyOf(object));
-    } else {
+    } else if (dice[2] < 0.7) {
       say("unlabels");
       spoke.patch(keyOf(object), { metadata: { labels: { [componentUidLabel]: null } } });
+    } else {
+      say("changes");
+      spoke.patch(keyOf(object), changeOfOurs(object));
     }
   }
 
@@ -271,6 +296,13 @@ function driftable({ store }: SimulatedCluster): readonly StoredObject[] {
       labels?.[componentUidLabel] !== undefined &&
       !name.endsWith("-root-owner"),
   );
+}
+
+/** Another value for what we write: for data where there is some, else for a label. */
+function changeOfOurs({ data }: StoredObject): object {
+  const [key] = Object.keys(isRecord(data) ? data : {});
+  const labels = { "app.kubernetes.io/name": "changed" };
+  return key === undefined ? { metadata: { labels } } : { data: { [key]: "changed" } };
 }
 
 /** A version one minor step away, as upgrades and their reversal go. */

@@ -151,9 +151,11 @@ export class RolloutChecks {
         !isReady && stamp.set === set && !isHeld && this.#memberships.stageOf(profile) === stage
       );
     });
-    // A cluster that has failed takes no slot, as long as it may fail.
-    const late = moving.filter(({ atMs }) => time.nowMs - atMs > rules.deadlineMs - skewMs);
-    if (moving.length - Math.min(late.length, rules.maxFailures) <= budget) return;
+    // A cluster that has failed takes no slot, as long as it may fail. Nor does one that the set may not write to, because somebody has its fields.
+    const failed = moving.filter(({ atMs, isDiverged }) => {
+      return isDiverged || time.nowMs - atMs > rules.deadlineMs - skewMs;
+    });
+    if (moving.length - Math.min(failed.length, rules.maxFailures) <= budget) return;
     this.#problem(`${moving.length} clusters of stage ${stage} of ${set} change, ${budget} may`);
   }
 

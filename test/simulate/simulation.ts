@@ -1,5 +1,6 @@
 import type { Manifest } from "../../api/kubernetes.ts";
 import type { Log } from "../../controller/log.ts";
+import { shapeOf } from "../simulator/comparison/request-shape.ts";
 import { Agents } from "./agents.ts";
 import { Checks } from "./checks.ts";
 import { setOf } from "./components.ts";
@@ -74,7 +75,17 @@ export class Simulation implements AsyncDisposable {
     const random = new Random(scenario.seed ^ 0x5eed);
     this.#scenario = scenario;
     this.#trace = new Trace(options.onLine);
-    this.fleet = simulatedFleet({ ...scenario, time, random: random.fork() });
+    const { comparedShapes } = options.surroundings;
+    this.fleet = simulatedFleet({
+      ...scenario,
+      time,
+      random: random.fork(),
+      onRequest: (request) => {
+        const shape = shapeOf(request);
+        if (shape === undefined || comparedShapes.has(shape)) return;
+        report(`No scenario of test/simulator/comparison asks a real server for: ${shape}`);
+      },
+    });
     for (const spoke of this.fleet.spokes) for (const object of foreignObjects) spoke.put(object);
     const users = this.fleet.spokes.map((spoke) => new Users(spoke, time, startMs));
     const gate = new Gate(users, note);

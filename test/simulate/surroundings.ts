@@ -4,6 +4,7 @@ import { join } from "node:path";
 
 import { parseProviderFile, type ProviderFile } from "../../access/providers/provider-config.ts";
 import { writeKubeconfig } from "../fleet/kubeconfig.ts";
+import { comparedShapes } from "../simulator/comparison/request-shape.ts";
 import { localToken, serverOf } from "./cluster.ts";
 import { credentialNamespace, spokeName } from "./fleet.ts";
 import { readThinParts, type ThinReleases } from "./releases.ts";
@@ -15,6 +16,8 @@ export interface Surroundings extends AsyncDisposable {
   readonly kubeconfigOf: (cluster: string) => string;
   readonly providers: ProviderFile;
   readonly releases: ThinReleases;
+  /** How a simulated cluster may be asked: as it was compared with a real API server. */
+  readonly comparedShapes: ReadonlySet<string>;
 }
 
 /** Writes the kubeconfigs that controllers read at their start, and reads the releases. */
@@ -46,6 +49,7 @@ export async function openSurroundings(): Promise<Surroundings> {
     kubeconfigOf,
     providers: parseProviderFile(text, { path: "providers.json", format: "json" }),
     releases: await readThinParts(),
+    comparedShapes: comparedShapes(),
     [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }),
   };
 }
