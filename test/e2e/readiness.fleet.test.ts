@@ -321,7 +321,8 @@ test("a Job that fails is told once, and said while the Job is there", async () 
     await waitFor("the Event", async () => (await told()).length > 0);
     const requests = await requestsTo(scene().fleet.spoke(0), since);
     const asked = requests.filter(({ name: of, verb }) => of === key.name && verb === "get");
-    expect(asked.length).toBeLessThanOrEqual(2);
+    // Kubernetes writes the end of a Job in three steps, which a busy machine takes far apart.
+    expect(asked.length).toBeLessThanOrEqual(3);
     // Another change is told of meanwhile in the condition that has the message.
     const news = { "config-features": { "new-trigger-filters": "enabled" } };
     await change(hub, "KnativeEventing", { config: news });
