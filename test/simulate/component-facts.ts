@@ -1,4 +1,4 @@
-import { componentKinds } from "../../api/component.ts";
+import { keepWhileUsedAnnotation, componentKinds } from "../../api/component.ts";
 import { managedClusterAnnotation } from "../../api/delivery.ts";
 import { setAnnotations } from "../../api/fleet-set.ts";
 import { anchorAnnotations, componentUidLabel } from "../../installation/anchor.ts";
@@ -53,4 +53,9 @@ export function isReady(component: StoredObject | undefined): boolean {
 /** The version that the status tells. */
 export function versionOf(component: StoredObject): string {
   return String(valueAt(component, "status", "version"));
+}
+
+/** Whether the installation stays while users need it. */
+export function isKept({ metadata }: StoredObject): boolean {
+  return metadata.annotations?.[keepWhileUsedAnnotation] === "true";
 }

@@ -1,7 +1,8 @@
+import { keepWhileUsedAnnotation } from "../../api/component.ts";
 import { deliveryAnnotation } from "../../api/delivery.ts";
 import { keyOf } from "../../api/kubernetes.ts";
 import type { StoredObject } from "../simulator/object-store.ts";
-import { isComponent, isPulled, profileOf } from "./component-facts.ts";
+import { isComponent, isKept, isPulled, profileOf } from "./component-facts.ts";
 import type { SimulatedFleet } from "./fleet.ts";
 import { pick } from "./random.ts";
 import type { LifeEvent } from "./scenario.ts";
@@ -21,8 +22,8 @@ export class Deliveries {
     this.#options = options;
   }
 
-  /** A user moves an installation from push to pull, or back. */
-  move([first, , third]: LifeEvent["dice"]): void {
+  /** A user moves an installation from push to pull, or back, or says whether it is kept while it is used. */
+  move([first, second, third]: LifeEvent["dice"]): void {
     const { fleet, time } = this.#options;
     const names = new Set(fleet.pulling.map(({ name }) => name));
     const all = [...fleet.hub.store.everything()].filter(
@@ -30,6 +31,7 @@ export class Deliveries {
     );
     const component = pick(all, first);
     if (component === undefined) return;
+    if (second < 0.3) return this.#keep(component);
     const delivery = isPulled(component) ? "Push" : "Pull";
     this.#want(component, delivery);
     // Some think better of it, and others do not want the component any more, while it is on its way.
@@ -48,6 +50,16 @@ export class Deliveries {
     if (work === undefined) return;
     note(`somebody deletes work ${work.metadata.name} of ${work.metadata.namespace}`);
     fleet.hub.remove(keyOf(work));
+  }
+
+  #keep(component: StoredObject): void {
+    const { fleet, note } = this.#options;
+    const wasKept = isKept(component);
+    note(
+      `the user ${wasKept ? "lets go of" : "keeps"} ${component.kind} ${component.metadata.name}`,
+    );
+    const annotations = { [keepWhileUsedAnnotation]: wasKept ? null : "true" };
+    fleet.hub.patch(keyOf(component), { metadata: { annotations } });
   }
 
   #want(component: StoredObject, delivery: "Pull" | "Push"): void {

@@ -3,7 +3,14 @@ import { agentWorkName, componentWorkName } from "../../api/delivery.ts";
 import { valueAt } from "../fleet/json-record.ts";
 import type { StoredObject } from "../simulator/object-store.ts";
 import { differencesOf } from "../support/spoke-dump.ts";
-import { componentUidOf, isComponent, isPulled, isReady, profileOf } from "./component-facts.ts";
+import {
+  componentUidOf,
+  isComponent,
+  isKept,
+  isPulled,
+  isReady,
+  profileOf,
+} from "./component-facts.ts";
 import { setKey } from "./components.ts";
 import { copyOn, hubUidOf } from "./copies.ts";
 import { dumpOf, type FreshInstalls } from "./fresh-install.ts";
@@ -105,6 +112,10 @@ async function compareInstallation(
   if (isPulled(component) !== (copy !== undefined)) {
     const found = copy === undefined ? "has no copy" : "has a copy";
     simulation.report(`At the end ${component.kind} ${component.metadata.name} ${found}`);
+  }
+  if (copy !== undefined && isKept(copy) !== isKept(component)) {
+    const { name } = component.metadata;
+    simulation.report(`At the end the copy of ${component.kind} ${name} is kept otherwise`);
   }
   const dump = dumpOf([...spoke.store.everything()], copy ?? component);
   const differences = differencesOf(await installs.of(component), dump);

@@ -279,7 +279,7 @@ const soughtFaults: readonly Fault[] = [
     file: "controller/reconcile/neighbours.ts",
     from: "this.#claims.delete(metadata.uid);",
     to: "void metadata;",
-    problem: "DuplicateComponent",
+    problem: "AnchorConflict",
   },
 ];
 

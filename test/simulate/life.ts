@@ -172,6 +172,21 @@ export class Life {
     if (component === undefined) return;
     this.#say("deletes", component);
     this.#fleet.hub.remove(keyOf(component));
+    // What a set has, the set makes again.
+    const isOfSet = component.metadata.labels?.[setLabels.set] !== undefined;
+    if (!isOfSet && dice[1] < 0.5) this.#createAgain(component);
+  }
+
+  /** As `kubectl replace --force`: the same component, as soon as the old one is gone. */
+  #createAgain({ apiVersion, kind, metadata, ...content }: StoredObject): void {
+    const { name, namespace = "" } = metadata;
+    const again = { apiVersion, kind, metadata: { name, namespace }, spec: content["spec"] };
+    this.#when(() => {
+      if (this.#fleet.hub.store.find(again) !== undefined) return false;
+      this.#say("creates again", again);
+      this.#fleet.hub.put(again);
+      return true;
+    });
   }
 
   #move(dice: LifeEvent["dice"]): void {

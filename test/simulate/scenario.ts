@@ -125,7 +125,13 @@ type Theme = keyof typeof themes;
 
 /** Where works bring components, these besides. Nobody plays what Open Cluster Management does about restored clusters. */
 const pullWeights = { create: 12, loseWork: 2, silence: 4, restore: 0 } satisfies Weights;
-const movingWeights = { ...pullWeights, deliver: 30, cutSpoke: 8 } satisfies Weights;
+const movingWeights = {
+  ...pullWeights,
+  deliver: 34,
+  cutSpoke: 12,
+  delete: 6,
+  drift: 12,
+} satisfies Weights;
 
 /** Where rollouts ask the users, many of these are not content with an upgrade. */
 const verifyingWeights = { version: 10, ill: 12, retry: 3 };

@@ -59,7 +59,7 @@ export function applied(
   const others = othersOf(live, writer);
   const taken = others.length === 0 ? {} : changedFields(content, before);
   if (!isForced) assertNotTaken(taken, others);
-  const left = othersOf(live, writer).map((entry) => minusFields(entry, taken));
+  const left = others.map((entry) => minusFields(entry, taken));
   const dropped = minus(ownEntryOf(live, writer)?.fieldsV1 ?? {}, fields);
   const gone = left.reduce((rest, { fieldsV1 = {} }) => minus(rest, fieldsV1), dropped);
   const merged = objectOf(mergePatch(without(before, gone), content));

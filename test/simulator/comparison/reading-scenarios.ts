@@ -30,6 +30,7 @@ export const readingScenarios: readonly Scenario[] = [
     name: "selects by labels and by name",
     play: async (talk, namespace) => {
       const path = mapsOf(namespace);
+      const things = thingsOf(namespace);
       for (const name of ["one", "two", "three"]) {
         const labels = { name, ...(name === "one" ? {} : { more: "yes" }) };
         // oxlint-disable-next-line no-await-in-loop -- one after the other
@@ -52,7 +53,16 @@ export const readingScenarios: readonly Scenario[] = [
           const labels = `labelSelector=${encodeURIComponent(selector)}`;
           await talk.ask({ path: `${path}?${labels}&limit=500`, accept });
         }
-        await talk.ask({ path: `${thingsOf(namespace)}?limit=500`, accept });
+        await talk.ask({ path: `${things}?limit=500`, accept });
+      }
+      for (const metadata of [{ name: "one", labels: { more: "yes" } }, { name: "two" }]) {
+        await talk.ask({ method: "POST", path: things, body: thing(metadata) });
+      }
+      for (const accept of ["application/json", metadataListType]) {
+        await talk.ask({
+          path: `${things}?labelSelector=${encodeURIComponent("!more")}&limit=500`,
+          accept,
+        });
       }
       // oxlint-enable no-await-in-loop
       const more = `${path}?labelSelector=${encodeURIComponent("more=yes")}`;
